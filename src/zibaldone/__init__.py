@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     )
     from zibaldone.recall.ask import Answer, Step
     from zibaldone.recall.lookup import Lookup
-    from zibaldone.recall.result import Recall
+    from zibaldone.recall.result import Passages, Recall
     from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
     from zibaldone.views.base import Content, Counted
     from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
@@ -149,6 +149,7 @@ __all__ = [
     "NotImported",
     "OpenAIChat",
     "OpenAIEmbedder",
+    "Passages",
     "Past",
     "Placement",
     "Prices",
@@ -239,7 +240,7 @@ _HOMES = {
     "api.profile": ("AsyncProfile", "Profile"),
     "engine.rebuilding.builds": ("Build", "BuildDiff", "BuildStatus", "ChangedContent"),
     "engine.rebuilding.estimate": ("RebuildEstimate",),
-    "recall.result": ("Recall",),
+    "recall.result": ("Passages", "Recall"),
     "log.retention": ("Retention", "RetentionRule"),
     "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
     "engine.verification.receipts": ("Leftover", "LookedAt", "Verification"),

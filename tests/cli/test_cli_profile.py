@@ -42,8 +42,8 @@ def test_corrections(filled):
     assert "pinned" not in filled("profile", "pin", "3.0", "--undo")[1]
     edited = json.loads(filled("profile", "edit", "2.0", "I live in Braga.", "--json")[1])
     assert edited["text"] == "I live in Braga."
-    assert "retired" in filled("profile", "retire", "1.0")[1]
-    added = json.loads(filled("profile", "add", "person", "Ida is my sister.", "--json")[1])
+    assert "retired" in filled("notes", "delete", "1.0")[1]
+    added = json.loads(filled("notes", "add", "Ida is my sister.", "--kind", "person", "--json")[1])
     assert (added["kind"], added["made_by"]) == ("person", "hand")
     assert TALK[0] not in filled("profile")[1]
     assert TALK[0] in filled("profile", "--all")[1]

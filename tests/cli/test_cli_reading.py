@@ -1,6 +1,7 @@
 """What the command line says of users, sessions and messages; time as it was; the guide; completion."""
 
 import json
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -42,15 +43,54 @@ def run(folder):
     def run(*words, code=0, **environment):
         variables = {"ZIBALDONE_MEMORY": str(folder), "ZIBALDONE_USER": "annabel", **environment}
         done = CliRunner().invoke(app, [str(word) for word in words], env=variables)
-        assert done.exit_code == code, done.output
+        assert code in (None, done.exit_code), done.output
         return done
 
     return run
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--user annabel recall rent",
+        "-u annabel recall rent",
+        "--user zoe recall rent --user annabel",
+        "recall rent -u annabel",
+    ],
+)
+def test_whose_memory_stands_before_a_command_or_behind_it(run, words):
+    """The option before a command says the same as the one behind it, and both beat the variable."""
+    wanted = run("recall", "rent", ZIBALDONE_USER="annabel").stdout
+    assert run(*words.split(), ZIBALDONE_USER="zoe").stdout == wanted
+
+
+@pytest.mark.parametrize(
+    "words", ["notes --user zoe", "--user zoe notes add x -u annabel", "--user zoe keys list"]
+)
+def test_the_folder_stands_before_a_command(run, folder, words, tmp_path):
+    """--memory is understood before every command, and beats ZIBALDONE_MEMORY."""
+    folder = shutil.copytree(folder, tmp_path / "copy")
+    done = run("--memory", folder, *words.split(), ZIBALDONE_MEMORY="/nowhere", code=None)
+    assert "/nowhere" not in done.output
+    assert "No such" not in done.output
+
+
+def test_the_help_is_one_screen(run):
+    """Twelve daily commands under headings; all others below admin and build, and where they were, too."""
+    lines = run("--help", COLUMNS="80").stdout.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert {"Talk:", "History:", "Notes:", "Serve:", "More:"} <= set(lines)
+    assert not any(line.split()[:1] == ["move-blocks"] for line in lines)
+    assert run("admin", "stats").stdout == run("stats").stdout
+    assert run("build", "timeline").stdout == run("timeline").stdout
+    assert run("profile").stdout == run("notes").stdout
+
+
 def test_a_user_like_nobody_is_looked_up(run):
-    """Where no name is like it, the error says how to list them."""
-    assert "'zibaldone users' lists them" in run("recall", "x", "--user", "zoe", code=2).stderr
+    """The error names who is there."""
+    assert "no user 'zoe'" in (stderr := run("recall", "x", "--user", "zoe", code=2).stderr)
+    assert "annabel" in stderr
 
 
 @pytest.mark.parametrize("command", ["recall rent", "search rent", "messages"])

@@ -1,8 +1,11 @@
 """maintain, chunks and usage on the command line."""
 
 import json
+import re
 
 import pytest
+
+from zibaldone.cli import output
 
 FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(90)]
 
@@ -30,6 +33,26 @@ def test_maintain_and_look(filled):
     assert "clock number 7" in out
     assert "view chunks: " in filled("stats")[1]
     assert filled("check")[0] == 0
+
+
+def test_a_message_is_counted_once(filled):
+    """However many views read it."""
+    assert "read 90 messages of 1 user\n" in filled("maintain", "--view", "chunks", "--view", "topics")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "tells"),
+    [
+        (("maintain", "--view", "chunks"), r"maintaining: \d+ % of \d+"),
+        (("recall", "clock"), r"recall: \d+ s so far"),
+    ],
+)
+def test_what_takes_long_tells_so_in_a_pipe(filled, monkeypatch, words, tells):
+    """On standard error, every few seconds; nothing of it on standard output."""
+    monkeypatch.setattr(output, "_WORTH_TELLING_S", 0.001)
+    _, out, err = filled(*words)
+    assert re.search(tells, err)
+    assert not re.search(tells, out)
 
 
 def test_as_json(filled):

@@ -17,7 +17,7 @@ from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.items import is_put
 from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
-from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message
+from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message
 from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import (
     Key,
@@ -47,7 +47,7 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
 from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
-from zibaldone.recall.result import Recall
+from zibaldone.recall.result import Passages, Recall
 from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
@@ -388,10 +388,11 @@ class Memory:
         limit: int = 20,
         now: TimeLike | None = None,
         timeout_s: float | None = None,
-    ) -> tuple[Evidence, ...]:
+    ) -> Passages:
         """The best passages for a query, best first, each word for word; for people and interfaces.
 
-        No budget and no least confidence: `limit` passages, if there are so many. Given up as a recall is.
+        No budget and no least confidence: `limit` passages, if there are so many; their `clear` says whether
+        they are about the query. Given up as a recall is.
         """
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
         narrowing = narrowed.narrowing()
@@ -399,7 +400,7 @@ class Memory:
         question = wiring.unread_question(query, user, session, room, now, timeout_s)
         whose, decay_days = question.scope.user, self.user(user).retention().decay_days
 
-        def searched(database: Database) -> tuple[Evidence, ...]:
+        def searched(database: Database) -> Passages:
             return wiring.passages(database, question, most, narrowing, decay_days)
 
         views: list[View] = [wiring.messages, wiring.notes]

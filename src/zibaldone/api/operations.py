@@ -158,7 +158,7 @@ _NOISE = _flag("include_tool_traffic", "Calls of tools, their results, thoughts 
 _VIEWS = Parameter("views", "choices", "Only these views.", None, 1, 20, flags="--view", choices=VIEWS)
 _AFTER = _number("after", "Only what comes after this seq: the `next` of the page before.", 0, 0, LARGEST)
 _LIMIT = _number("limit", "At most so many.", PAGE, 1, LONGEST_PAGE, flags="--limit -n")
-_ENTRY = _text("entry", "Of the entry, as 'profile' lists it.", REQUIRED, flags="ID", door="cli")
+_ENTRY = _text("entry", "Of the entry, as 'notes' lists it.", REQUIRED, flags="ID", door="cli")
 _DOCUMENT = _text("doc_id", "Of the document.", REQUIRED, flags="ID", door="cli")
 _RECORDED = (
     Parameter("record", "path", "Answer from this folder of recordings, and keep there what is new.", **_HERE),
@@ -314,15 +314,15 @@ OPERATIONS: tuple[Operation, ...] = (
          _text("kind", f"Only {', '.join(NOTE_KINDS[:-1])} or {NOTE_KINDS[-1]}.", door="cli"),
          _flag("every", "Also what has ended.", flags="--all", **_HERE)),
         rest=Rest("GET", "profile", "Profile", example={"query": {"budget_tokens": 200}}),
-        cli=Cli("profile", defaults={"budget_tokens": None}), mcp=("notes",)),
+        cli=Cli("notes", defaults={"budget_tokens": None}), mcp=("notes",)),
     Operation(
         "addProfileEntry", "user.profile.add", "Note something that no message says.",
-        (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="KIND", choices=NOTE_KINDS),
+        (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="--kind -k", choices=NOTE_KINDS),
          Parameter("text", "words", "What holds.", REQUIRED, flags="TEXT")),
         "write",
         rest=Rest("POST", "profile", "ProfileEntry", body="NewEntry", statuses=(201,),
                   example={"body": {"kind": "constraint", "text": "No nuts."}}),
-        cli=Cli("profile add")),
+        cli=Cli("notes add", defaults={"kind": "fact"})),
     Operation(
         "changeProfileEntry", "", "Correct, pin or retire one entry of the profile.",
         (_text("text", "What it says instead; one that was retired holds again.", least=1),
@@ -333,13 +333,13 @@ OPERATIONS: tuple[Operation, ...] = (
                   example={"path": {"id": "1.0"}, "body": {"pinned": True}})),
     Operation(
         "pinProfileEntry", "user.profile.pin", "Put an entry first in the text.",
-        (_ENTRY, _flag("undo", "Take the pin back.", passed=False)), "write", cli=Cli("profile pin")),
+        (_ENTRY, _flag("undo", "Take the pin back.", passed=False)), "write", cli=Cli("notes pin")),
     Operation(
         "editProfileEntry", "user.profile.edit", "Put other words in an entry's place.",
-        (_ENTRY, _text("text", "The new words.", REQUIRED, flags="TEXT")), "write", cli=Cli("profile edit")),
+        (_ENTRY, _text("text", "The new words.", REQUIRED, flags="TEXT")), "write", cli=Cli("notes edit")),
     Operation(
         "retireProfileEntry", "user.profile.retire", "Leave an entry out from now on; its message stays.", (_ENTRY,),
-        "write", cli=Cli("profile retire")),
+        "write", cli=Cli("notes delete")),
     Operation(
         "listTopics", "user.topics.catalogue", "List the topic documents that maintenance of the view topics has made.",
         rest=Rest("GET", "topics", "Topics", "topics")),

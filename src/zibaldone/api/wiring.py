@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
-from zibaldone.core import Evidence, Message, Scope
+from zibaldone.core import Message, Scope
 from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import Key, TimeLike, count, flag, key, members, number, shown, to_time, words
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
@@ -40,6 +40,7 @@ from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import search
+from zibaldone.recall.result import Passages
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown
@@ -276,7 +277,7 @@ class Wiring:
         most: int,
         narrowing: Narrowing,
         decay_days: float | None = None,
-    ) -> tuple[Evidence, ...]:
+    ) -> Passages:
         """The `most` best passages for a question, of the messages view and the notes."""
         user = question.scope.user
         return search(

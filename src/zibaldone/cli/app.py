@@ -16,9 +16,10 @@ from zibaldone.api.operations import OPERATIONS
 from zibaldone.cli import asking, comparing, forgetting, made, mcp, messages, serve, storing, upkeep
 from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
-from zibaldone.cli.commands import COMMANDS
+from zibaldone.cli.commands import COMMANDS, SECTIONS
+from zibaldone.cli.completing import users_of
 from zibaldone.cli.frame import add_commands
-from zibaldone.cli.input import AsJson
+from zibaldone.cli.input import AsJson, given_path
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
@@ -33,14 +34,29 @@ _RUN_HERE = (
     storing,
     upkeep,
 )  # they register themselves
-_EPILOG = (
-    "Exit codes: 0 done; 1 nothing found, or a check found faults; 2 bad input or usage;"
-    " 3 the memory's folder cannot be used; 4 a model failed or an extra is not installed."
+_EPILOG = "Exit codes: 0 done; 1 nothing found; 2 bad input; 3 storage; 4 model, extra."
+
+
+_OPTIONS = (
+    ("--memory PATH", "The memory's folder or database; else ZIBALDONE_MEMORY."),
+    ("-u, --user NAME", "Whose memory; else ZIBALDONE_USER, else me."),
+    ("COMMAND --help", "All of a command; --version, --install-completion."),
 )
 
 
 class _Commands(TyperGroup):
     """The process border: errors that are raised on purpose become a line and an exit code."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write a screen of help: a line for each command, under headings."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        for heading, lines in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([*lines.items()])
+        with formatter.section("Options, before a command or behind it"):
+            formatter.write_dl(_OPTIONS)
+        self.format_epilog(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         from zibaldone.log.audit import acting  # which loads the database's library, and help needs none
@@ -95,15 +111,18 @@ def guide(
             "--version", is_eager=True, callback=_print_version, help="Print the version, and stop."
         ),
     ] = False,
+    memory: Annotated[
+        Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
+    ] = None,
+    user: Annotated[  # noqa: ARG001 - commands look it up: see completing.typed
+        str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
+    ] = None,
 ) -> None:
-    """Memory for LLM agents: every message kept once, word for word, and recalled with its source.
-
-    Without a command: what is stored where, and what to do next.
-    """
+    """Memory for LLM agents: every message word for word, and its source."""
     if context.invoked_subcommand is None:
         from zibaldone.cli.guide import guide_lines
 
-        for line in guide_lines(folder_meant(())):
+        for line in guide_lines(memory or folder_meant(())):
             out.write(line)
 
 
@@ -111,14 +130,12 @@ _GROUPS = {
     name: typer.Typer(help=text, no_args_is_help=name in ("topics", "keys"))
     for name, text in {
         "topics": "Show, correct and export topic documents.",
-        "profile": "Show what holds of a user; change it.",
+        "notes": "List what holds of a user; change it.",
         "keys": "Keys of the server: make, list and revoke them.",
         "mcp": "Serve the memory to editors and agents over MCP; print what they are to be told.",
     }.items()
 }
 add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
-for _name, _group in _GROUPS.items():
-    app.add_typer(_group, name=_name)
 
 
 @app.command()
@@ -135,7 +152,7 @@ def demo(
     shown.run(Console(), folder, as_json=as_json)
 
 
-@app.command()
+@app.command(hidden=True)
 def version(*, as_json: AsJson = False) -> None:
     """Print the version."""
     if as_json:

@@ -51,6 +51,34 @@ def ask(call: CliCall) -> None:
         raise typer.Exit(NOTHING_FOUND)
 
 
+@runs("search")
+def search(call: CliCall) -> None:
+    """List the passages that fit a query best, best first, and sessions with its words in their titles.
+
+    Where nothing is clearly about the query, the nearest three come, and the exit code is 1.
+    """
+    from zibaldone.recall.result import NEAREST
+
+    query = call.given["query"]
+    with call.opened() as memory:
+        passages = call.run(memory)
+        narrowed = any(call.given[name] for name in ("session", "exclude_session", "roles", "since", "until"))
+        titled = [] if narrowed else memory.user(call.whose).titled_sessions(words=query, limit=NEAREST)[0]
+    seen = {passage.session for passage in passages} if passages.clear else set()
+    titled = [session for session in titled if session.session not in seen]
+    shown = passages if passages.clear else passages[:NEAREST]
+    if call.as_json:
+        out.write_json(passages)
+    elif shown:
+        call.show(shown)
+    for session in titled:
+        out.note(f"session {session.session} is titled {session.title!r}")
+    if not (passages.clear or titled):
+        clearly = " that is clearly about it: these are the nearest" if shown else ""
+        out.note(f"nothing found for user {call.user!r}{clearly}")
+        raise typer.Exit(NOTHING_FOUND)
+
+
 def _write(answer: Answer) -> None:
     """Write the answer above the lines that it cites, or the recalled text where there is none."""
     if answer.text or answer.evidence:

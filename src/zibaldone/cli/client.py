@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-ANSWERED = frozenset(("messages", "profile", "recall", "search", "sessions", "show", "timeline", "users"))
+ANSWERED = frozenset(
+    ("messages", "notes", "profile", "recall", "search", "sessions", "show", "timeline", "users")
+)
 SETTINGS = "ZIBALDONE_"  # variables that begin so say which models and embedder a memory has
 OF_A_CALL = ("ZIBALDONE_MEMORY", "ZIBALDONE_USER")  # those that each call may have otherwise
+BEFORE = ("--memory", "--user", "-u")  # options of every command, which may stand before it
 OF_A_TERMINAL = ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 _LONGEST_PATH = 100  # bytes; a socket's address has room for 103 or so
 _CONNECT_S, _ANSWER_S = 0.5, 120.0
@@ -79,7 +82,7 @@ def is_too_long(address: Path) -> bool:
 
 def answer(arguments: Sequence[str]) -> int | None:
     """Let the holder answer a command, and write what it wrote; the exit code, or None: nobody answered."""
-    if not arguments or arguments[0] not in ANSWERED or not hasattr(socket, "AF_UNIX"):
+    if _command_in(arguments) not in ANSWERED or not hasattr(socket, "AF_UNIX"):
         return None
     if sys.stdout is None or sys.stderr is None or sys.stdout.encoding.lower() != "utf-8":
         return None
@@ -92,6 +95,17 @@ def answer(arguments: Sequence[str]) -> int | None:
         to.buffer.write(text.encode("utf-8", "surrogateescape"))
         to.flush()
     return int(reply["code"])
+
+
+def _command_in(arguments: Sequence[str]) -> str:
+    """The command, behind the options that may stand before it."""
+    words = iter(arguments)
+    for word in words:
+        if word in BEFORE:
+            next(words, None)
+        elif not word.startswith(tuple(f"{option}=" for option in BEFORE)):
+            return word
+    return ""
 
 
 def ask(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:

@@ -23,6 +23,41 @@ def _flag(name: str, text: str) -> Parameter:
     return Parameter(name, "flag", text, False)
 
 
+# The headings of the help, with a line for each command below them.
+SECTIONS = {
+    "Talk": {
+        "ask": "Answer a question; a model looks into memory, and cites.",
+        "recall": "Recall what a model would be given for a question.",
+        "search": "List the passages that fit a query best.",
+    },
+    "History": {
+        "import": "Import an export of ChatGPT, Claude, WhatsApp, ...",
+        "sessions": "List the conversations.",
+        "show": "Show a message whole.",
+    },
+    "Notes": {
+        "notes": "List what holds of a user; add, edit, pin, delete.",
+        "forget": "Delete messages and all that was made from them.",
+    },
+    "Serve": {
+        "open": "Open the memory in the browser.",
+        "serve": "Serve a page, REST, MCP, and a gateway to a model.",
+        "mcp": "Serve editors and agents; print what they are told.",
+        "keys": "Make, list and revoke keys of the server.",
+    },
+    "More": {
+        "add": "Store a message.",
+        "messages": "List messages, page by page.",
+        "export": "Write a user's messages as JSON Lines.",
+        "maintain": "Let the views read what is new.",
+        "demo": "Ask ten questions to a sample of seven months.",
+        "build": "What views made; make one anew; compare.",
+        "admin": "Users, figures, keys of the folder, workers, ...",
+    },
+}
+BUILD = ("chunks", "compare", "episodes", "rebuild", "themes", "timeline", "topics")  # below `build`
+ALIASES = {"profile": "notes", "notes retire": "notes delete"}  # of earlier versions, and not in the help
+
 # fmt: off
 _BLOCKS = _option(
     "blocks", "A bucket for blocks and saved indexes, s3://bucket/prefix, which the memory then knows; else that of"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -38,10 +38,21 @@ def sessions_of(ctx: typer.Context, incomplete: str) -> list[str]:
     def sessions(connection: Connection) -> list[str]:
         from zibaldone import log
 
-        held = log.sessions(connection, ctx.params.get("user") or "me", prefix=incomplete)
+        held = log.sessions(connection, typed(ctx, "user", ctx.params.get("user")) or "me", prefix=incomplete)
         return [session.session for session in held]
 
     return _beginning(incomplete, _read(ctx, sessions))
+
+
+def typed(ctx: Any, name: str, default: Any = None) -> Any:
+    """An option of every command as it was typed, behind the command or before it; else the default."""
+    here = ctx
+    while here is not None:
+        source = here.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            return here.params[name]
+        here = here.parent
+    return default
 
 
 def _beginning(incomplete: str, names: list[str]) -> list[str]:
@@ -50,7 +61,7 @@ def _beginning(incomplete: str, names: list[str]) -> list[str]:
 
 def _read(ctx: typer.Context, read: Callable[[Connection], list[str]]) -> list[str]:
     try:
-        return read_log(Path(ctx.params.get("memory") or default_folder()), read) or []
+        return read_log(Path(typed(ctx, "memory", ctx.params.get("memory")) or default_folder()), read) or []
     except (ZibaldoneError, OSError, RuntimeError):
         return []
 

@@ -7,7 +7,7 @@ a function of its own, registered by `runs`; `cli/showing` has what people see o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from inspect import Parameter as Argument
 from inspect import Signature
@@ -18,7 +18,8 @@ import typer
 
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
-from zibaldone.cli.completing import sessions_of
+from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS
+from zibaldone.cli.completing import sessions_of, typed
 from zibaldone.cli.input import (
     MYSELF,
     AsJson,
@@ -85,7 +86,10 @@ class CliCall:
 
     def run(self, memory: Memory, **changed: Any) -> Any:
         """Call the operation's method with what was typed and these."""
-        return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
+        assert self.operation.cli is not None
+        telling = nullcontext() if "progress" in changed else out.patience(self.operation.cli.command)
+        with telling:
+            return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
 
     def answer(self, as_json: object, text: str | None) -> None:
         """Write the answer: a JSON value where that is wanted, else a text, if there is any."""
@@ -130,15 +134,41 @@ def shows(name: str) -> Callable[[Show], Show]:
 def add_commands(
     app: typer.Typer, operations: Sequence[Operation], groups: Mapping[str, typer.Typer]
 ) -> None:
-    """Add a command for each operation that has one; those of two words to the group of the first."""
+    """Add a command for each operation that has one; those of two words to the group of the first.
+
+    What is in no section of the help stands below `build` or `admin`, and hidden where it stood before.
+    """
+    below = {
+        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True) for name in ("build", "admin")
+    }
+    daily = {name for section in SECTIONS.values() for name in section}
+
+    def place_of(name: str) -> typer.Typer:
+        return below["build" if name in BUILD else "admin"]
+
     for operation in operations:
         if operation.cli is None:
             continue
         *group, name = operation.cli.command.split()
-        if not group and name in groups:  # the group called without a command
-            groups[name].callback(invoke_without_command=True)(_command(operation))
+        command = _command(operation)
+        if group:
+            groups[group[0]].command(name)(command)
+            for alias in (alias for alias, meant in ALIASES.items() if meant == operation.cli.command):
+                groups[group[0]].command(alias.split()[1], hidden=True)(command)
+        elif name in groups:  # the group called without a command
+            groups[name].callback(invoke_without_command=True)(command)
         else:
-            (groups[group[0]] if group else app).command(name)(_command(operation))
+            app.command(name, hidden=name not in daily)(command)
+            if name not in daily:
+                place_of(name).command(name)(command)
+    for name, subcommands in groups.items():
+        app.add_typer(subcommands, name=name, hidden=name not in daily)
+        if name not in daily:
+            place_of(name).add_typer(subcommands, name=name)
+    for alias in (alias for alias in ALIASES if " " not in alias):
+        app.add_typer(groups[ALIASES[alias]], name=alias, hidden=True)
+    for name, place in below.items():
+        app.add_typer(place, name=name)
 
 
 def _command(operation: Operation) -> Callable[..., None]:
@@ -150,8 +180,9 @@ def _command(operation: Operation) -> Callable[..., None]:
         context: typer.Context = given.pop("context")
         if context.invoked_subcommand is not None:
             return
-        user = None if operation.whose == "none" else given.pop("user")
-        run(CliCall(operation, user, given.pop("memory"), given.pop("as_json", False), context, given))
+        user = None if operation.whose == "none" else typed(context, "user", given.pop("user"))
+        folder = typed(context, "memory", given.pop("memory"))
+        run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))
 
     arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
     arguments += [_argument(operation, part) for part in operation.parameters_of("cli")]

@@ -21,7 +21,7 @@ _FILLED = (
     ('zibaldone recall "When do I see the dentist?"', "what a model would be given"),
     ("zibaldone search dentist", "ranked passages, to look around"),
     ("zibaldone sessions", "the conversations"),
-    ("zibaldone profile", "what holds for you; timeline, messages, show SEQ"),
+    ("zibaldone notes", "what holds for you"),
     ("zibaldone forget --session NAME --dry-run", "what would go"),
 )
 _MAINTAIN = ("zibaldone maintain", "read what is new into the notes")

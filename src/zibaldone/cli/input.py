@@ -114,8 +114,13 @@ def check_user(opened: Memory, user: str | None) -> None:
 
     if user is None or key("user", user) in (users := opened.users()):
         return
-    hint = likely(user, users) or "'zibaldone users' lists them"
-    raise UnknownName(f"no user {user!r} in {opened.admin.place}: {hint if users else 'it is empty'}")
+    if not users:
+        hint = "it is empty"
+    elif len(users) == 1:
+        hint = f"give --user {users[0]}, the only one"
+    else:
+        hint = likely(user, users) or f"give --user, one of {out.some(users, 5)}"
+    raise UnknownName(f"no user {user!r} in {opened.admin.place}: {hint}")
 
 
 def whole_session(opened: Memory, user: str, name: str | None) -> str | None:

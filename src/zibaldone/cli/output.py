@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from threading import Event, Thread
+from time import monotonic
 
 import typer
 from rich.cells import cell_len
@@ -23,7 +25,7 @@ _LONG_CELL = 24  # columns that are left at least to words, which are
 _GAP = 2
 _BREAKS = re.compile(r"[\t\n\r]+")
 INTERRUPTED = 130
-_WORTH_TELLING_BYTES = 5_000_000
+_WORTH_TELLING_S = 2.0  # after which, and every which, a plain line tells of progress
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -163,9 +165,9 @@ def _filled(cells: Sequence[str], width: int) -> list[str]:
 
 @contextmanager
 def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error, when that is a terminal; give what is yielded (done, total).
+    """A progress bar on standard error; give what is yielded (done, total).
 
-    Of bytes there is elsewhere a plain line for every tenth.
+    Where that is no terminal, a plain line every few seconds of what takes longer than two.
     """
     from rich.progress import (
         BarColumn,
@@ -178,7 +180,7 @@ def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Cal
 
     console = Console(stderr=True)
     if not shown or not console.is_terminal:
-        yield _plain_progress(label) if shown and of_bytes else (lambda _done, _total: None)
+        yield _plain_progress(label, of_bytes) if shown else (lambda _done, _total: None)
         return
     counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), counted, TimeRemainingColumn())
@@ -187,17 +189,34 @@ def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Cal
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _plain_progress(label: str) -> Callable[[int, int], None]:
-    """Lines on standard error, of what takes long enough to have several."""
-    shown = [0]
+def _plain_progress(label: str, of_bytes: bool) -> Callable[[int, int], None]:  # noqa: FBT001 - private
+    next_line = monotonic() + _WORTH_TELLING_S
 
     def show(done: int, total: int) -> None:
-        tenth = 10 * done // total if total > _WORTH_TELLING_BYTES else 0
-        if tenth > shown[0]:
-            shown[0] = tenth
-            note(f"{label}: {10 * tenth} % of {total / 1e6:.0f} MB")
+        nonlocal next_line
+        if (now := monotonic()) < next_line:
+            return
+        next_line = now + _WORTH_TELLING_S
+        whole = f"{total / 1e6:.0f} MB" if of_bytes else f"{total:,}"
+        note(f"{label}: {100 * done // max(total, 1)} % of {whole}" if total else label)
 
     return show
+
+
+@contextmanager
+def patience(label: str) -> Iterator[None]:
+    """Say on standard error every few seconds that what tells of no progress still goes on."""
+    done, began = Event(), monotonic()
+
+    def tell() -> None:
+        while not done.wait(_WORTH_TELLING_S):
+            note(f"{label}: {monotonic() - began:.0f} s so far")
+
+    Thread(target=tell, name="zibaldone-patience", daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def _errors_are_seen() -> bool:

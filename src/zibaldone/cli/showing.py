@@ -59,7 +59,7 @@ def _passage_row(passage: Evidence) -> Sequence[object]:
 
     day = passage.time.date() if passage.is_dated else NO_DATE
     sources, text = ", ".join(map(str, passage.sources)), short(passage.text, _FIRST_WORDS) + mark(passage)
-    return day, passage.session, sources, passage.speaker or "", round(passage.score, 3), text
+    return day, passage.session, sources, passage.speaker or "", text
 
 
 def _audit_row(entry: AuditEntry) -> Sequence[object]:
@@ -103,7 +103,7 @@ SHOWN["listChunks"] = _chunks_or_past
 @shows("search")
 def _passages(_: CliCall, passages: Sequence[Evidence]) -> None:
     rows = [(rank, *_passage_row(passage)) for rank, passage in enumerate(passages, 1)]
-    out.table("rank", "date", "session", "messages", "speaker", "score", "text", rows=rows)
+    out.table("rank", "date", "session", "messages", "speaker", "text", rows=rows)
 
 
 @shows("getUsage")
@@ -321,7 +321,7 @@ def _stats(call: CliCall, stats: Any) -> None:
     for name in ("users", "sessions", "messages"):
         out.write(f"{name}: {getattr(stats, name)}")
     for view in stats.views:
-        behind = f"; {view.lag} messages behind" if view.lag else ""
+        behind = f"; {count(view.lag, 'message')} behind" if view.lag else ""
         out.write(f"view {view.view}: {counts_in(view.counts)}{behind}")
     out.write(f"on disk: {stats.bytes_on_disk / 1e6:.1f} MB")
 

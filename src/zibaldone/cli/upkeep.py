@@ -74,7 +74,7 @@ def maintain(call: CliCall) -> None:
 
 def _maintained_lines(done: Maintained) -> Iterator[str]:
     read, users = out.count(done.messages, "message"), out.count(done.users, "user")
-    yield f"read {read} of {users}, by all views together"
+    yield f"read {read} of {users}"
     yield from (f"view {view}: {counts_in(tended)}" for view, tended in done.tended if tended)
     if done.cut_short:
         yield f"of {out.count(done.cut_short, 'long message')} views read the beginning alone"

@@ -346,7 +346,7 @@ class Maintained:
     """Result of a maintenance."""
 
     users: int
-    messages: int  # read, summed over the views
+    messages: int  # read by at least one view
     tended: tuple[tuple[str, tuple[Counted, ...]], ...]  # housekeeping of each view
     behind: tuple[Behind, ...]
     model_calls: int = 0
@@ -399,10 +399,9 @@ def maintain(
     counting = threading.Lock()
     interrupted = threading.Event()
 
-    def step(messages: int) -> None:
-        nonlocal read
+    def step(read_by: Counter[str], view: str, messages: int) -> None:
+        read_by[view] += messages
         with counting:
-            read += messages
             on_step(messages)
 
     def check_both() -> None:
@@ -423,7 +422,8 @@ def maintain(
     def maintain_held(
         user: str, waiting: Sequence[View], check_held: Check
     ) -> tuple[list[tuple[str, Counted]], list[Behind]]:
-        nonlocal cut_short
+        nonlocal cut_short, read
+        read_by: Counter[str] = Counter()
         done: list[tuple[str, Counted]] = []
         behind: list[Behind] = []
 
@@ -434,7 +434,8 @@ def maintain(
         for view in (built_as(user, view) for view in waiting):
             try:
                 with damage_is_named(database, user, [view]):
-                    some = catch_up(database, user, view, patient=patient, on_step=step, check=check_each)
+                    on_read = partial(step, read_by, view.name)
+                    some = catch_up(database, user, view, patient=patient, on_step=on_read, check=check_each)
                     with counting:
                         cut_short += some
                     check_each()
@@ -442,6 +443,10 @@ def maintain(
             except (ModelFailed, StorageError) as error:
                 _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
                 behind.append(Behind(user, view.name, str(error), error))
+        with counting:
+            read += max(
+                read_by.values(), default=0
+            )  # all read up to the end, so the one furthest behind has most
         return done, behind
 
     try:

@@ -23,9 +23,9 @@ from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.task import NOT_SENT, Task, TaskResult
-from zibaldone.recall.lookup import CLEAR, Lookup, shown_whole, to_lookup
+from zibaldone.recall.lookup import Lookup, shown_whole, to_lookup
 from zibaldone.recall.recall import Order, unite
-from zibaldone.recall.result import Recall
+from zibaldone.recall.result import CLEAR, Recall
 from zibaldone.search.unit import PASSAGE
 from zibaldone.text.rendering import mark, weekday
 

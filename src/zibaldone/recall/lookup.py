@@ -14,12 +14,10 @@ from zibaldone.core.validation import LATEST, key, shown, to_time, words
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.recall.recall import Order, to_order
-from zibaldone.recall.result import Recall
+from zibaldone.recall.result import CLEAR, NEAREST, Recall
 from zibaldone.search.unit import PASSAGE
 from zibaldone.text.rendering import NO_DATE, header, in_order, indented, mark
 
-CLEAR = 0.2  # of the questions that are given less than this, one in eight can be answered: docs/results.md
-NEAREST = 3  # passages that are shown all the same
 NOTHING = "Nothing in memory is about this."
 NOTHING_NEW = "Nothing further about this: what there is was shown before."
 UNCLEAR = "Nothing clearly about this. The nearest:"

@@ -19,7 +19,7 @@ from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.models.reranking import MOST, reranked
 from zibaldone.recall.packing import Chosen, Count, choose, standing_room
 from zibaldone.recall.question import read_question
-from zibaldone.recall.result import Recall
+from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
 from zibaldone.search.question import LONG_DAYS, Aim, Question
 from zibaldone.search.unit import PASSAGE
@@ -348,16 +348,19 @@ def search(
     own: OwnTokens | None,
     narrowing: Narrowing,
     decay_days: float | None = None,
-) -> tuple[Evidence, ...]:
+) -> Passages:
     """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, tokenizer)
-    retrieved = answers.of(messages, question.budget_tokens).evidence
+    retrieved = answers.of(messages, question.budget_tokens)
     # What fades comes in another order, so that all of it is needed.
-    candidates = answers.first_there(retrieved, limit if decay_days is None else len(retrieved))
+    candidates = answers.first_there(
+        retrieved.evidence, limit if decay_days is None else len(retrieved.evidence)
+    )
     candidates = faded(candidates, decay_days, question.now)
     answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
-    return tuple(answers.counted(answers.current_first(notes, candidates[:limit])[:limit]))
+    best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
+    return Passages(best, retrieved.confidence)
 
 
 def to_order(given: object) -> Order:

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from zibaldone.core import ChannelScore, Citation, Evidence, Trace
 from zibaldone.text.rendering import quotation
+
+CLEAR = 0.2  # of the questions that are given less than this, one in eight can be answered: docs/results.md
+NEAREST = 3  # passages that are shown all the same
+
+
+class Passages(tuple[Evidence, ...]):  # noqa: SLOT001 - a tuple has no room for slots
+    """The passages of a search, best first, and how likely it is that memory knows of the query."""
+
+    confidence: float  # 0 to 1
+
+    def __new__(cls, evidence: Iterable[Evidence], confidence: float) -> Passages:
+        """Keep the confidence beside the passages."""
+        made = super().__new__(cls, evidence)
+        made.confidence = confidence
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Cross from process to process with its confidence."""
+        return Passages, (tuple(self), self.confidence)
+
+    @property
+    def clear(self) -> bool:
+        """False: perhaps none of them is about the query, and only the first `NEAREST` are worth showing."""
+        return bool(self) and self.confidence >= CLEAR
 
 
 @dataclass(frozen=True, slots=True)

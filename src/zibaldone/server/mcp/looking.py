@@ -19,8 +19,9 @@ from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.session_list import TitledSession
-from zibaldone.recall.lookup import CLEAR, NEAREST, UNCLEAR, passages, to_found, to_lookup, to_span
+from zibaldone.recall.lookup import UNCLEAR, passages, to_found, to_lookup, to_span
 from zibaldone.recall.recall import Order
+from zibaldone.recall.result import CLEAR, NEAREST
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.text.rendering import NO_DATE, header, indented
 from zibaldone.views.notes import UserNote
