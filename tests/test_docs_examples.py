@@ -104,7 +104,7 @@ def test_each_command_of_ours_is_taken(words):
     while arguments and not {"...", "COMMAND"} & set(arguments):  # else it is spoken of, not shown
         try:
             context = command.make_context(named, arguments, parent=context)
-        except SystemExit:  # done already, such as --help
+        except (SystemExit, typer.Exit):  # done already, such as --help
             return
         arguments = []
         if hasattr(command, "commands"):
