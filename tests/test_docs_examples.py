@@ -17,7 +17,8 @@ import typer
 from openai import OpenAI
 from typer.testing import CliRunner
 
-from zibaldone import Memory, OpenAIChat
+import zibaldone
+from zibaldone import Memory, OpenAIChat, errors
 from zibaldone.cli.app import app
 from zibaldone.testing import FakeOpenAIServer
 
@@ -203,6 +204,15 @@ def test_the_lines_of_a_story_work(page, model, tmp_path, monkeypatch):
             words.append("--yes")
         done = CliRunner().invoke(app, words[1:], env={"ZIBALDONE_MEMORY": "memory", **user})
         assert done.exit_code == 0, f"{line}: {done.output}"
+
+
+def test_every_public_name_is_in_the_reference():
+    """But for the twins that are awaited, which have the same methods; errors are one page."""
+    named = set(re.findall(r"^::: zibaldone\.(\w+)$", "\n".join(PAGES.values()), re.MULTILINE))
+    public = {
+        name for name in zibaldone.__all__ if not name.startswith("Async") and not hasattr(errors, name)
+    }
+    assert public <= named
 
 
 def test_no_page_needs_the_network():
