@@ -1,13 +1,15 @@
 """The page of results, docs/results.md, made of benchmarks/results/*.json: `python -m benchmarks.page`.
 
 Whatever stands there was printed by a command of this repository; each table has that command, its commit and
-date.
+date. A file that `TABLES` does not name is shown whole, at the end.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +18,162 @@ from benchmarks.results import RESULTS, ROOT
 PAGE = ROOT / "docs" / "results.md"
 _HEAD = """# Results
 
-Made by `python -m benchmarks.page` of `benchmarks/results/*.json`; [measuring](comparing.md) says what each
-figure is, [decisions](decisions.md) what was tried. A share stands beside its standard error over questions.
-`hybrid` is thirty lines of words and vectors over people's own turns, `bm25-user` is BM25 over the same.
+For whoever wants to know what was measured. Every table has the command that printed it, its commit and day;
+`python -m benchmarks.page` makes this page of `benchmarks/results/*.json`, which have every column. A share
+stands beside its standard error over questions. [What is counted](research.md#what-is-counted) ·
+[what was tried](decisions.md) · [the papers' figures, row by row](papers.md)
+
+`recall` and `zibaldone` are one recall by default settings. `hybrid` is thirty lines of words and vectors
+over people's own turns, `bm25-user` is BM25 over the same, `bm25` over everybody's. `felt` are
+chats written by hand, with questions as people type them; `made` are questions made of a log ([how](research.md#on-your-own-log)).
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A section: its title, a sentence, and the columns shown, as "key=heading; key; ..."; all without any.
+
+    With `across`, the values of those keys are columns, and a cell has the `cell` keys of its row.
+    """
+
+    title: str = ""
+    says: str = ""
+    columns: str = ""
+    across: Sequence[str] = ()
+    cell: Sequence[str] = ()
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """The columns as {key of a row: heading}."""
+        pairs = (column.strip().partition("=") for column in self.columns.split(";") if column.strip())
+        return {key: heading or key.replace("_", " ") for key, _, heading in pairs}
+
+
+_KV = (
+    "arm=in sight; gain=against no memory; against=against the turns as text; multi_hop; single_hop;"
+    " evidence;"
+    "memory_tokens=as keys; prefill_tokens=prefilled"
+)
+TABLES = {
+    "read": Table(
+        "Answers",
+        "Read and judged by a strong language model, which did not know what made an answer; samples of"
+        " development"
+        " data. `ask` may look again; its tokens are those of all evidence at the end.",
+        "data; system; tokens=budget; questions; score=right; tokens used=tokens read; requests; commit",
+    ),
+    "views": Table(
+        "Answers by view",
+        "Views made by a strong model, read from 1,000 tokens. A reader saw all pages of a row, and judges"
+        " could see"
+        " what made an answer; the .967 of `ask` is an upper bound, for its queries used names that its"
+        " reader had seen.",
+        "conversation; read from; score=right of 60; of what never was; tokens read; requests per"
+        " question=requests;"
+        "consolidation calls per 1,000 messages=calls before, per 1,000 messages",
+    ),
+    "pin": Table(
+        "Evidence",
+        "The share of the messages that hold the answer which a context of 1,000 or 2,000 tokens has; of"
+        " MemoryAgentBench (`mab`), whether the answer stands there. `mab` and felt chats: commit 20a76e79,"
+        " 2026-11-28.",
+    ),
+    "ranker-static": Table(
+        "Weights of the ranker, static vectors", "Shipped, fitted without the data set, and fitted on all."
+    ),
+    "ranker-encoder": Table("The same, vectors of all-MiniLM-L6-v2"),
+    "confidence": Table(
+        "Confidence",
+        "Questions that a memory of so many messages can answer, and such as were never said. AUC by"
+        " weights fitted"
+        " without the data set; last, of the questions given so much, the share that can be answered.",
+        "memories=memory; known=can be answered; never=never said; AUC left out=AUC; AUC never said=AUC,"
+        " never said;"
+        "known above the floor=kept, can be answered; never above the floor=kept, never said; of 0 to"
+        " 0.2=0-.2;"
+        "of 0.2 to 0.4=-.4; of 0.4 to 0.6=-.6; of 0.6 to 0.8=-.8; of 0.8 to 1=-1",
+    ),
+    "notes": Table(
+        "Notes of a strong model",
+        "One request a session; another model judged every second or third note, and looked for every"
+        " change.",
+        "conversation; messages; requests; notes; judged; right; wrong_kind; wrong; changes_caught; missed;"
+        "older_never_noted; false_endings",
+    ),
+    "consolidation": Table(
+        "What a strong model's views cost",
+        "Tokens of requests and answers by the embedded tokenizer; no answer was refused.",
+        "conversation; view; calls; calls per 1,000 messages=per 1,000 messages; request tokens; answer"
+        " tokens; per raw token",
+    ),
+    "prefixes": Table(
+        "Prefix caches",
+        "Twenty turns through the gateway; `cached` is the share of a request that begins as the one before.",
+        "memory; prompt_tokens; cached; computed_tokens_per_turn=computed a turn",
+    ),
+    "akashic-9": Table(
+        "Akashic, Figure 9: serving with chunks",
+        "First token p50 in ms / seconds a token / requests a second, at 1, 4 and 8 at a time; 144 turns,"
+        " none lost"
+        " or doubled. `same` sends the gateway's prompts straight on, `full` the whole history.",
+        "arm",
+        ("concurrency",),
+        ("first_token_p50_ms", "s_per_token", "requests_per_s"),
+    ),
+    "akashic": Table(
+        "Akashic, Figure 10",
+        "Blocks read a request / bytes on disk / bytes written, the last two for each byte of chunks;"
+        " without updates"
+        " and with a fifth.",
+        "layout",
+        ("data", "updates"),
+        ("reads", "space", "write"),
+    ),
+    "xmemory": Table(
+        "xMemory's tables",
+        "Evidence of 760 questions of LoCoMo offline, and the difference from `full`, paired. f (Eq. 1)"
+        " prefers"
+        " singletons: 1.56; random fours 1.35, guided 1.08, default 1.07, default shuffled 1.03.",
+        "table; setting; evidence; over full; its error=error; tokens; themes; reassigned; covered; blocks;"
+        " block tokens",
+    ),
+    "kv-smollm2": Table(
+        "MemArt, Tables 2 and 3: SmolLM2-135M, 40 questions",
+        "Log-probability a token of LoCoMo's gold answer, 512 tokens in sight.",
+        _KV,
+    ),
+    "kv-gemma3": Table("The same: Gemma 3 270M, 20 questions", "", _KV),
+    "kv_order": Table(
+        "Order of memory between turns",
+        "Shares of a prompt that are kept, and that a prefix cache shares.",
+        "session=turns; order; prompt_tokens=prompt; kept; shared; against=log-probability",
+    ),
+    "kv_vllm": Table(
+        "First token in vLLM",
+        "SmolLM2-135M on a shared CPU, three questions a size; not measured on a GPU.",
+        "memory; name=as; computed_tokens=computed; ms",
+    ),
+}
+# Each figure of these stands on the page of the papers, beside the paper's own.
+IN_PAPERS = {"akashic-2", "akashic-11", "akashic-12", "infini", "kv-figures", "kv-multihop", "kv-singlehop"}
+
+
 def page(files: Sequence[Path]) -> str:
-    """The whole page; a section for each file, in the order of their names."""
-    return "\n".join([_HEAD, *(section(file) for file in files)])
+    """The whole page: the sections of `TABLES`, then the files that nothing names."""
+    there = {file.stem: file for file in files if file.stem not in IN_PAPERS}
+    order = [*(name for name in TABLES if name in there), *(name for name in there if name not in TABLES)]
+    return "\n".join([_HEAD, *(section(TABLES.get(name, Table()), there[name]) for name in order)])
 
 
-def section(file: Path) -> str:
-    """A file's title, what made it, what it notes, and its table."""
+def section(table: Table, file: Path) -> str:
+    """A file's title, its sentence, what made it, and its table."""
     made = json.loads(file.read_text(encoding="utf-8"))
     rows = made["rows"]
     shares = bool(rows) and {"data", "row", "budget", "mean", "error"} <= rows[0].keys()
-    table = "\n".join(_shares(rows) if shares else _plain(rows))
-    note = f"{made['note']}\n\n" if made.get("note") else ""
+    lines = _shares(rows) if shares else _across(table, rows) if table.across else _plain(table, rows)
     by = f"`{made['command']}`, commit {made['commit']}, {made['date'][:10]}."
-    return f"## {made.get('title', file.stem)}\n\n{note}{by}\n\n{table}\n"
+    says = f"{table.says} " if table.says else ""
+    return f"## {table.title or made.get('title', file.stem)}\n\n{says}{by}\n\n" + "\n".join(lines) + "\n"
 
 
 def _shares(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -44,41 +182,67 @@ def _shares(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     columns.sort(key=lambda column: column[0])
     cells = {(row["data"], row["budget"], row["row"]): row for row in rows}
     questions = {row["data"]: row["questions"] for row in rows}
-    yield from _line(["data", "questions", *(f"{name}, {budget:,}" for budget, name in columns)])
-    yield from _line(["---"] * (len(columns) + 2))
+    yield from _head(["data", "questions", *(f"{name}, {budget:,}" for budget, name in columns)])
     for data, count in questions.items():
         found = [cells.get((data, *column)) for column in columns]
-        shown = [f"{_share(cell['mean'])} ± {_share(cell['error'])}" if cell else "" for cell in found]
-        yield from _line([data, str(count), *shown])
+        shown = [f"{_number(cell['mean'])}±{_number(cell['error'])}" if cell else "" for cell in found]
+        yield _line([data, str(count), *shown])
 
 
-def _plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    names = list(rows[0]) if rows else []
-    yield from _line([name.replace("_", " ") for name in names])
-    yield from _line(["---"] * len(names))
-    for row in rows:
-        yield from _line([_cell(row[name]) for name in names])
+def _across(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each value of the columns, and a cell for each value of `across`."""
+    ((key, heading),) = table.headings.items()
+    places = list(dict.fromkeys(_place(table, row) for row in rows))
+    yield from _head([heading, *places])
+    for name in dict.fromkeys(row[key] for row in rows):
+        cells = {
+            _place(table, row): " / ".join(_cell(row[of]) for of in table.cell)
+            for row in rows
+            if row[key] == name
+        }
+        yield _line([name, *(cells.get(place, "") for place in places)])
 
 
-def _line(cells: Sequence[str]) -> Iterator[str]:
-    yield f"| {' | '.join(cells)} |"
+def _place(table: Table, row: Mapping[str, Any]) -> str:
+    return ", ".join(str(row[key]) for key in table.across)
 
 
-def _share(number: float) -> str:
-    return f"{number:.3f}".removeprefix("0")
+def _plain(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each row; a column in which nothing stands is left out."""
+    headings = table.headings or {key: key.replace("_", " ") for key in (rows[0] if rows else ())}
+    keys = [key for key in headings if any(row[key] not in (None, "") for row in rows)]
+    yield from _head([headings[key] for key in keys])
+    yield from dict.fromkeys(_line([_cell(row[key]) for key in keys]) for row in rows)
+
+
+def _head(cells: Sequence[str]) -> Iterator[str]:
+    yield _line(cells)
+    yield "|" + "---|" * len(cells)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _number(number: float) -> str:
+    """Three digits: .868, 5.48, 1,971."""
+    if abs(number) >= 100 or not number:
+        return f"{number:,.0f}"
+    text = f"{number:.3f}" if abs(number) < 1 else f"{number:.3g}"
+    return re.sub(r"^(-?)0(?=\.)", r"\1", text)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, dict):  # a mean
-        return f"{value['value']:.3g} ± {value['error']:.2g}"
+        return f"{_number(value['value'])}±{_number(value['error'])}"
+    if isinstance(value, float):
+        return _number(value)
     return (
-        f"{value:,.3g}"
-        if isinstance(value, float)
-        else f"{value:,}"
+        f"{value:,}"
         if isinstance(value, int)
-        else str(value)
+        else re.sub(r"\b0(?=\.\d{3})", "", str(value)).replace(" ± ", "±")
     )
 
 

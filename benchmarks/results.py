@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 def write(path: Path, figures: dict[str, Any]) -> None:
     """The figures behind command, version, commit and date; dataclasses become objects."""
     words = [Path(word).name if "/" in word else word for word in sys.argv[1:]]
-    command = " ".join(["python -m", f"benchmarks.{Path(sys.argv[0]).stem}", *words])
+    command = shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *words])
     made = {
         "command": command,
         "version": __version__,
