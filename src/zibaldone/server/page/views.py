@@ -285,7 +285,8 @@ async def change_entry(call: PageCall) -> Response:
             raise
         raise Problem(404, "no-entry", "there is no such note any more") from error
     seen = call.see("/profile", kind=field(form, "kind"))
-    seen.headers["Location"] += f"#e{entry.id}"
+    if act != "delete":  # which is folded away at the end
+        seen.headers["Location"] += f"#e{entry.id}"
     return seen
 
 
