@@ -122,6 +122,18 @@ def test_sessions_are_found_by_their_titles(browser):
     """All of the words, in whatever case."""
     assert "Ruth in Lisbon" in get(browser, "/sessions", words="LISBON ruth")
     assert "No session has these words" in get(browser, "/sessions", words="lisbon berlin")
+    beside = re.search(r'hx-get="(/sessions[^"]+)"', get(browser, "/", q="ruth in lisbon"))[1]
+    found = browser.get(unescape(beside), headers={"HX-Request": "true"}).text
+    assert "Ruth in Lisbon" in text_of(found)
+    assert "<form" not in found
+
+
+def test_weak_passages_are_folded(browser):
+    """Where nothing is clearly about it the page says so first; what is, stands open."""
+    weak = get(browser, "/", user="ann", q="submarine warranty")
+    assert "Nothing clearly about this." in text_of(weak)
+    assert re.search(r"<details><summary>The nearest \d passages?</summary>", weak)
+    assert "Nothing clearly" not in get(browser, "/", user="ann", q="Where did my sister Ruth move?")
 
 
 def test_what_is_not_there_is_a_page_too(browser):

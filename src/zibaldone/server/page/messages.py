@@ -21,6 +21,7 @@ from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
+_TITLED = 5  # sessions beside the passages of a search
 _BEFORE = 5  # messages before the one that a link leads to
 _LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
@@ -31,6 +32,8 @@ async def sessions(call: PageCall) -> Response:
     words, skip = call.text("words"), call.number("skip", 0, most=10**9)
     held, total = await call.memory.user(call.user).titled_sessions(limit=skip + _SESSIONS, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
+    if call.is_fragment and call.text("beside"):  # a search's passages, which do not wait for this
+        template, held = "titled.html", held[:_TITLED]
     return call.page(template, sessions=held[skip:], total=total, words=words, skip=skip, step=_SESSIONS)
 
 

@@ -13,7 +13,7 @@ from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
-from zibaldone.recall.result import Recall
+from zibaldone.recall.result import NEAREST, Recall
 from zibaldone.server.page.environment import render, source_of
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import problem_of
@@ -50,11 +50,14 @@ async def search(call: PageCall) -> Response:
             query, user=call.user, limit=_MOST_PASSAGES if source else limit + 1, filter=_narrowed(call)
         )
     passages = [passage for passage in found if source in ("", source_of(passage))]
+    shown = passages[: limit if found.clear else NEAREST]
     return call.page(
         "results.html" if call.is_fragment else "home.html",
         **values,
-        passages=passages[:limit],
-        titles=await call.titles(passage.session for passage in passages[:limit]),
+        clear=found.clear,
+        passages=shown,
+        titles=await call.titles(passage.session for passage in shown),
+        seeks_titles=not any(filters.values()),
         more=min(limit * 3, _MOST_PASSAGES) if len(passages) > limit < _MOST_PASSAGES else None,
         asks_at_once=not (call.is_fragment or call.text("limit")),  # not at every letter
     )
