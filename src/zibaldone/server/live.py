@@ -12,15 +12,17 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 
 _NEWEST = 50  # requests of a user
-_MOST_USERS = 1000  # those that asked last
+_MOST_USERS = 200  # those that asked last
+SHOWN = 3  # messages of each kind and request
 
 
 @dataclass(slots=True)
 class LiveRequest:
     """The memory's part in one request."""
 
-    recalled: tuple[int, ...]  # seqs, in the order of the recalled text
-    tokens: int  # of the recalled text
+    recalled: tuple[int, ...]  # seqs of the best SHOWN
+    messages: int  # in the recalled text
+    tokens: int
     ms: float  # delay of the request to the upstream
     notes: Sequence[str]  # what memory could not do, in words; may grow
     stored: list[int]  # seqs, as they are stored

@@ -5,9 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from zibaldone.core import Message
+from zibaldone.server.live import SHOWN
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall
-
-_SHOWN = 3  # messages of each kind and request
 
 
 async def live(call: PageCall) -> Response:
@@ -19,12 +18,12 @@ async def live(call: PageCall) -> Response:
     requests = watched.of(call.user) if watched else []
     held: dict[int, Message | None] = {}
     for request in requests:
-        for seq in (*request.recalled[:_SHOWN], *request.searched[:_SHOWN], *request.stored[-_SHOWN:]):
+        for seq in (*request.recalled, *request.searched[:SHOWN], *request.stored[-SHOWN:]):
             if seq not in held:
                 held[seq] = await call.memory.get(seq, user=call.user)
     template = "live_requests.html" if call.is_fragment else "live.html"
     return call.page(
-        template, requests=requests, held=held, shown=_SHOWN, mark=mark, is_on=watched is not None
+        template, requests=requests, held=held, shown=SHOWN, mark=mark, is_on=watched is not None
     )
 
 
