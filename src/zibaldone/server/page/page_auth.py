@@ -128,7 +128,9 @@ class PageCall:
     async def titles(self, sessions: Iterable[str]) -> Mapping[str, str]:
         """Return the titles of some sessions by their names."""
         among = set(sessions)
-        held, _ = await self.memory.user(self.user).titled_sessions(among=among, limit=len(among) or 1)
+        if not among:
+            return {}
+        held, _ = await self.memory.user(self.user).titled_sessions(among=among, limit=len(among))
         return {session.session: session.title for session in held}
 
     def href(self, path: str, **parameters: object) -> str:
