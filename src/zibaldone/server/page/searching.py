@@ -46,15 +46,15 @@ async def search(call: PageCall) -> Response:
         return call.page(template, **values, sessions=sessions, total=total)
     limit, source = call.number("limit", _PASSAGES, most=_MOST_PASSAGES), filters["source"]
     with call.metrics.stage("search"):
-        found = await call.memory.search(
+        searched = await call.memory.search(
             query, user=call.user, limit=_MOST_PASSAGES if source else limit + 1, filter=_narrowed(call)
         )
-    passages = [passage for passage in found if source in ("", source_of(passage))]
-    shown = passages[: limit if found.clear else NEAREST]
+    passages = [passage for passage in searched if source in ("", source_of(passage))]
+    shown = passages[: limit if searched.clear else NEAREST]
     return call.page(
         "results.html" if call.is_fragment else "home.html",
         **values,
-        clear=found.clear,
+        clear=searched.clear,
         passages=shown,
         titles=await call.titles(passage.session for passage in shown),
         seeks_titles=not any(filters.values()),
