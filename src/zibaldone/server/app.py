@@ -28,6 +28,7 @@ from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import freeze_objects, trim_heaps
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
+from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.otlp import export_telemetry
@@ -74,9 +75,10 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
     """
     metrics = Metrics()
-    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys)]
+    live = None if settings.upstream is None else Live()
+    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys, live)]
     if settings.upstream is not None:
-        parts.append(Gateway(pool or memory, settings, metrics, kv))
+        parts.append(Gateway(pool or memory, settings, metrics, kv, live))
     parts += _mcp(memory, settings)
 
     @asynccontextmanager

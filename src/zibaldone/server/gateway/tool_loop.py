@@ -207,6 +207,7 @@ class ToolLoop:
         self._shown |= shown_whole(passages.evidence)
         self._found |= passages.quoted
         exchange.report.searched.append(passages)
+        exchange.live.searched.extend(sorted(passages.seqs))
         return quotation(passages.text) if passages.evidence else passages.text
 
 
