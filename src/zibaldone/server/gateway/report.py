@@ -39,10 +39,10 @@ class MemoryReport:
         self.reasons.append(reason)
 
     def as_live(self, stored: list[int]) -> LiveRequest:
-        """Return what the page shows of the request, without a word that was said."""
+        """Return what the page shows of the request, of one's own memory, without a word that was said."""
         recalled = self.recalled
         best = sorted(recalled.evidence, key=lambda unit: -unit.score) if recalled else ()
-        seqs = tuple(dict.fromkeys(seq for unit in best for seq in unit.sources))
+        seqs = tuple(dict.fromkeys(seq for unit in best if not unit.scope for seq in unit.sources))
         tokens = recalled.tokens if recalled else 0
         return LiveRequest(seqs[:SHOWN], len(seqs), tokens, self.ms, self.reasons, stored)
 

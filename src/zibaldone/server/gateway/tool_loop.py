@@ -207,7 +207,7 @@ class ToolLoop:
         self._shown |= shown_whole(passages.evidence)
         self._found |= passages.quoted
         exchange.report.searched.append(passages)
-        exchange.live.searched.extend(sorted(passages.seqs))
+        exchange.live.searched.extend(sorted(seq for scope, seq in passages.quoted if not scope))
         return quotation(passages.text) if passages.evidence else passages.text
 
 
