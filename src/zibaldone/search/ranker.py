@@ -294,12 +294,10 @@ def witnesses(index: UnitIndex, question: Question) -> Mask:
         shared[rows] += counts
     besides = index.lexical.lengths() - shared
     few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
-    heard = people.copy()
-    for row in np.flatnonzero(few & people & (shared > 0)).tolist():
-        unit, reply = index.units[row], index.reply(row)
-        if index.ends_asking[row] or (theirs and question.words == tuple(words(unit.text))):
-            heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
-    return heard
+    asks = few & people & (shared > 0)
+    for row in np.flatnonzero(asks & ~index.ends_asking).tolist():
+        asks[row] = theirs and question.words == tuple(words(index.units[row].text))
+    return np.where(asks, index.replied(people), people)
 
 
 def _of_people_first(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:
