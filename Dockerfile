@@ -3,7 +3,7 @@ FROM python:3.13-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN python -m venv /opt/zibaldone && /opt/zibaldone/bin/pip install --no-cache-dir ".[server,mcp]"
+RUN python -m venv /opt/zibaldone && /opt/zibaldone/bin/pip install --no-cache-dir ".[server,mcp,postgres,s3]"
 
 FROM python:3.13-slim
 RUN useradd --uid 10001 --no-create-home zibaldone \

@@ -5,8 +5,9 @@
 An arm is what the upstream is sent: the `session` so far; `gateway`, the session by way of the gateway; and
 `same`, the very prompts that the gateway made of it, straight to the upstream. The upstream is a model server
 on the loopback whose prefill and tokens take a set time. A request's time outside of the upstream is known
-exactly, since all processes share one clock: *added* is that of the gateway less the median of `same`. In the
-end the log is read: is every turn that was acknowledged in it, once?
+exactly, since all processes share one clock: *added* is that of the gateway less the median of `same`, and
+*of same* is its throughput as a part of theirs. Arms take turns, a session each. In the end the log is read:
+is every turn that was acknowledged in it, once?
 
     python -m benchmarks.serving LOCOMO --views chunks --full
 
@@ -17,6 +18,11 @@ prompt. `s_per_token` beside `requests_per_s` is Akashic's Figure 9, with concur
 
 has one user talk for twenty turns in each of the gateway's modes, and without it: how much of what the
 upstream is sent stands at the beginning of the request before, byte for byte, and is in a prefix cache?
+
+    python -m benchmarks.serving LOCOMO --growth 2000
+
+has one user talk for so many turns, as fast as they are answered: by how much does the memory of the server's
+processes grow with each turn, after a warm-up?
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ import argparse
 import asyncio
 import itertools
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -32,6 +39,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median, quantiles
@@ -147,6 +155,13 @@ class Server:
         self.__exit__()
         raise RuntimeError(f"{self._ready} does not answer")
 
+    def anonymous_kib(self) -> list[int]:
+        """Memory of the process and of each of its children that no file backs, in KiB."""
+        pid = self._process.pid
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")  # each thread has its own
+        children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
+        return [_anonymous_kib(each) for each in (pid, *children)]
+
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         try:
@@ -154,6 +169,11 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _anonymous_kib(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
 
 
 def free_port() -> int:
@@ -321,13 +341,18 @@ class ServingRow:
     upstream_p50_ms: float
     prompt_tokens: float
     requests_per_s: float  # of all users together
+    of_same: float | None  # this rate as a part of that of `same`
     s_per_token: float  # of an answer, from the request on
 
 
 def row(
-    arm: str, concurrency: int, samples: Sequence[Sample], records: Mapping[str, Any], floor_ms: float | None
+    arm: str,
+    concurrency: int,
+    samples: Sequence[Sample],
+    records: Mapping[str, Any],
+    same: ServingRow | None = None,
 ) -> ServingRow:
-    """`floor_ms`: what a request spends outside of the upstream without a gateway."""
+    """`same`: for the gateway's, the row of its prompts straight to the upstream."""
     well = [sample for sample in samples if sample.fault is None and sample.first]
     served = [records[sample.request] for sample in well]
     outside = [
@@ -336,6 +361,7 @@ def row(
     ]
     firsts = [1000 * (sample.first - sample.sent) for sample in well]
     memory = [sample.memory_ms for sample in well if sample.memory_ms is not None]
+    rate = concurrency / fmean(sample.ended - sample.sent for sample in well)  # nobody pauses
     return ServingRow(
         arm=arm,
         concurrency=concurrency,
@@ -345,12 +371,13 @@ def row(
         first_token_p50_ms=median(firsts),
         first_token_p95_ms=_p95(firsts),
         outside_p50_ms=median(outside),
-        added_p50_ms=None if floor_ms is None else median(outside) - floor_ms,
-        added_p95_ms=None if floor_ms is None else _p95(outside) - floor_ms,
+        added_p50_ms=None if same is None else median(outside) - same.outside_p50_ms,
+        added_p95_ms=None if same is None else _p95(outside) - same.outside_p50_ms,
         memory_p50_ms=median(memory) if memory else None,
         upstream_p50_ms=median(1000 * (record["first"] - record["received"]) for record in served),
         prompt_tokens=fmean(record["prompt_tokens"] for record in served),
-        requests_per_s=len(well) / (max(s.ended for s in well) - min(s.sent for s in well)),
+        requests_per_s=rate,
+        of_same=None if same is None else rate / same.requests_per_s,
         s_per_token=fmean((s.ended - s.sent) / max(1, len(s.answer) // _CHARACTERS) for s in well),
     )
 
@@ -388,7 +415,8 @@ def measure(
         replays = (again(made, own, upstream_port) for own in by_user)
         return [sample for ours in await asyncio.gather(*replays) for sample in ours]
 
-    rows, remembered = [], []
+    rows: list[ServingRow] = []
+    remembered: list[Sample] = []
     for user in users:  # the first requests of a user read its memory in
         until, status = time.monotonic() + _WARM_S, None
         while status != "ok" and time.monotonic() < until:
@@ -397,23 +425,22 @@ def measure(
             status = sample.memory
     records()
     for at in concurrency:
-        each = max(-(-requests // at), 4)
-        texts = [list(itertools.islice(user.exchanges, each)) for user in users[:at]]
-        plain = asyncio.run(side_by_side("session", at, f"{at}", texts))
-        of_plain = records()
-        through = asyncio.run(side_by_side("gateway", at, f"{at}", texts))
-        made = records()
-        same = asyncio.run(all_again(through, made))
-        remembered += through
-        of_same = row("same", at, same, records(), None)
-        rows += [
-            row("session", at, plain, of_plain, None),
-            row("gateway", at, through, made, of_same.outside_p50_ms),
-            of_same,
-        ]
-        if full:
-            whole = asyncio.run(side_by_side("full", at, f"{at}", texts))
-            rows.append(row("full", at, whole, records(), None))
+        sessions = -(-max(-(-requests // at), 4) // _TURNS)
+        samples: dict[str, list[Sample]] = {arm: [] for arm in (*ARMS, *(["full"] if full else []))}
+        upstreams: dict[str, dict[str, Any]] = {arm: {} for arm in samples}
+        for number in range(sessions):
+            texts = [list(itertools.islice(user.exchanges, _TURNS)) for user in users[:at]]
+            for arm in samples:
+                if arm == "same":
+                    done = asyncio.run(all_again(samples["gateway"][-at * _TURNS :], upstreams["gateway"]))
+                else:
+                    done = asyncio.run(side_by_side(arm, at, f"{at}-{number}", texts))
+                samples[arm] += done
+                upstreams[arm] |= records()
+        remembered += samples["gateway"]
+        made = {arm: row(arm, at, samples[arm], upstreams[arm]) for arm in samples}
+        through = row("gateway", at, samples["gateway"], upstreams["gateway"], made["same"])
+        rows += (made | {"gateway": through}).values()
     return rows, remembered
 
 
@@ -503,6 +530,52 @@ def prefixes(user: ServedUser, upstream_port: int, port: int) -> list[PrefixRow]
     return rows
 
 
+_GROWTH_WARM, _GROWTH_EVERY = 600, 50  # turns; until then a cache of 512 loops fills
+_GROWTH_NOTE = (
+    "One user talks in sessions of six turns. After a warm-up: anonymous memory of the server, and of the"
+    " process that recalls, in kB a turn: from the least of the first quarter of the samples to that of the"
+    " last, since memory that is free goes back to the system every 30 s, and saving an index takes some for"
+    " a moment."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthRow:
+    """One process."""
+
+    process: str
+    turns: int
+    kb_at_first: float
+    kb_per_turn: float
+
+
+def growth(user: ServedUser, upstream_port: int, port: int, server: Server, turns: int) -> list[GrowthRow]:
+    """Grow one user's memory by so many turns."""
+    samples: list[list[int]] = []
+
+    def talked(phase: str, count: int) -> None:
+        exchanges = list(itertools.islice(user.exchanges, count))
+        for sample in asyncio.run(talk(user, "gateway", port, phase, exchanges)):
+            if sample.fault is not None:
+                raise RuntimeError(sample.fault)
+        with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
+            answer.read()
+
+    for number in range(-(-_GROWTH_WARM // _GROWTH_EVERY)):
+        talked(f"warm-{number}", _GROWTH_EVERY)
+    for number in range(-(-turns // _GROWTH_EVERY)):
+        talked(f"{number}", _GROWTH_EVERY)
+        samples.append(server.anonymous_kib())
+    quarter = max(1, len(samples) // 4)
+    between = (len(samples) - quarter) * _GROWTH_EVERY
+    rows = []
+    for number, held in enumerate(zip(*samples, strict=True)):
+        first, last = min(held[:quarter]), min(held[-quarter:])
+        name = f"memory {number}" if number else "server"
+        rows.append(GrowthRow(name, turns, 1.024 * first, 1.024 * (last - first) / max(1, between)))
+    return rows
+
+
 def audit(folder: Path, samples: Sequence[Sample]) -> dict[str, int]:
     """Turns of requests that ended well, counted in the log: how many are lost, how many doubled."""
     wanted: dict[tuple[str, str], Counter[str]] = {}
@@ -532,62 +605,84 @@ def main() -> None:
     parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
     parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
     parser.add_argument("--timeout", type=int, default=300, help="ms that a recall may take")
+    parser.add_argument("--processes", type=int, default=1, help="that recall and store for the gateway")
     parser.add_argument("--views", help="recall from these alone, with commas; else from the usual ones")
     parser.add_argument("--full", action="store_true", help="beside it, the whole history in every prompt")
     parser.add_argument(
         "--prefixes", action="store_true", help="how much of prompts a cache has, and no times"
     )
+    parser.add_argument("--growth", type=int, metavar="TURNS", help="of memory with each turn, and no times")
     parser.add_argument("--output", type=Path, help="benchmarks/results/serving.json, or prefixes.json")
     given = parser.parse_args()
+    if given.growth:
+        given.prefill = given.rate = 1e9
     concurrency = [int(part) for part in given.concurrency.split(",")]
     users = users_of(load("locomo", given.path), max(concurrency), given.history)
-    ports = free_port(), free_port()
+    views = given.views.split(",") if given.views else []
+    load_before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        views = given.views.split(",") if given.views else []
-        with Memory(folder, config=Config(maintained=views or MAINTAINED)) as memory:
-            for user in users:
-                print(f"importing {user.name}", file=sys.stderr)
-                memory.add(user.history, user=user.name)
-                memory.maintain(user=user.name)
-        rates = [str(ports[0]), str(given.prefill), str(given.rate)]
-        url = f"http://127.0.0.1:{ports[0]}/v1"
-        serve = [
-            "-c",
-            _SERVE.format(given.timeout),
-            "serve",
-            "--memory",
-            folder,
-            "--upstream",
-            url,
-            "--port",
-            str(ports[1]),
-        ]
-        serve += [word for view in views for word in ("--view", view)]
-        with (
-            Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
-            Server(serve, ports[1], "/healthz"),
-        ):
+        imported(folder, users, views)
+        with serving(folder, given, views) as (ports, server):
             if given.prefixes:
                 figures = {"title": "Prefix caches", "note": _PREFIX_NOTE, "data": given.path.name}
                 output = given.output or results.RESULTS / "prefixes.json"
                 results.write(output, figures | {"rows": prefixes(users[0], *ports)})
                 return
+            if given.growth:
+                grown = growth(users[0], *ports, server, given.growth)
+                _show("growth", grown, f"messages before: {given.history}")
+                figures = {"title": "Growth of the gateway's memory", "note": _GROWTH_NOTE}
+                output = given.output or results.RESULTS / "growth.json"
+                results.write(output, figures | {"data": given.path.name, "rows": grown})
+                return
             rows, remembered = measure(users, concurrency, given.requests, *ports, views, full=given.full)
         counted = audit(Path(folder), remembered)
-    columns = [_column(name) for name in ServingRow.__slots__]
+    loads = {"before": load_before, "after": os.getloadavg()[0]}
+    _show("serving", rows, f"log: {counted}, load: {loads}")
+    figures = {"data": given.path.name, "title": "Serving", "note": _NOTE}
+    output = given.output or results.RESULTS / "serving.json"
+    results.write(output, figures | {"rows": rows, "log": counted, "load": loads})
+
+
+def imported(folder: str, users: Sequence[ServedUser], views: Sequence[str]) -> None:
+    """Make a memory of the users' histories."""
+    with Memory(folder, config=Config(maintained=views or MAINTAINED)) as memory:
+        for user in users:
+            print(f"importing {user.name}", file=sys.stderr)
+            memory.add(user.history, user=user.name)
+            memory.maintain(user=user.name)
+
+
+@contextmanager
+def serving(
+    folder: str, given: argparse.Namespace, views: Sequence[str]
+) -> Iterator[tuple[tuple[int, int], Server]]:
+    """An upstream of the given speed and a gateway before it; gives the ports of both, and the gateway."""
+    ports = free_port(), free_port()
+    url = f"http://127.0.0.1:{ports[0]}/v1"
+    serve = ["-c", _SERVE.format(given.timeout), "serve", "--memory", folder]
+    serve += ["--upstream", url, "--port", str(ports[1]), "--processes", str(given.processes)]
+    serve += [word for view in views for word in ("--view", view)]
+    rates = [str(ports[0]), str(given.prefill), str(given.rate)]
+    with (
+        Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
+        Server(serve, ports[1], "/healthz") as server,
+    ):
+        yield ports, server
+
+
+def _show(title: str, rows: Sequence[ServingRow | GrowthRow], caption: str) -> None:
+    columns = [_column(name) for name in type(rows[0]).__slots__]
     console = Console()
-    shown = tabulate("serving", columns, rows, caption=f"log: {counted}")
+    shown = tabulate(title, columns, rows, caption=caption)
     (console if console.is_terminal else Console(width=160)).print(shown)
-    results.write(
-        given.output or results.RESULTS / "serving.json",
-        {"data": given.path.name, "title": "Serving", "note": _NOTE, "rows": rows, "log": counted},
-    )
 
 
 def _column(name: str) -> Column:
     form = ".1f" if name.endswith("_ms") else ".0f" if name == "prompt_tokens" else ""
-    form = ".3f" if name in ("requests_per_s", "s_per_token") else form
-    return Column(name.replace("_", "\n"), lambda each: getattr(each, name), form, left=name == "arm")
+    form = ".3f" if name in ("requests_per_s", "s_per_token", "of_same", "kb_per_turn") else form
+    left = name in ("arm", "process")
+    return Column(name.replace("_", "\n"), lambda each: getattr(each, name), form, left=left)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from zibaldone import MemAttention
 from zibaldone.engine import maintenance
 from zibaldone.engine.maintenance import OwnModelFailed
 from zibaldone.engine.worker import BackgroundWorker, Stopped
-from zibaldone.errors import ModelUnavailable, StorageBusy, StorageCorrupt
+from zibaldone.errors import ClosedMemory, ModelUnavailable, StorageBusy, StorageCorrupt
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 
 CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
@@ -263,6 +263,16 @@ def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
     with worker._changed:
         assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
     assert worker._retry_at == 0
+
+
+def test_no_thread_of_a_closed_memory_begins(opened, caplog):
+    """It says that it is closed, and nothing looks for work in vain."""
+    memory = opened()
+    memory.close()
+    with pytest.raises(ClosedMemory):
+        memory.admin.start_worker()
+    assert memory._wiring.worker is None
+    assert not caplog.messages
 
 
 def test_stopping_ends_between_two_steps(started):

@@ -462,6 +462,6 @@ def test_texts_too_short_to_look_for(memory):
 
 
 def test_bytes_of_no_text():
-    """In a megabyte of random bytes nothing is found by chance."""
+    """In a quarter of a megabyte of random bytes nothing is found by chance."""
     needles = TextNeedles([SECRET, "pin 4711"], lambda words: [2] * len(words))
-    assert needles.first_in(os.urandom(1 << 20)) is None
+    assert needles.first_in(os.urandom(1 << 18)) is None

@@ -109,14 +109,15 @@ def test_what_the_query_may_not_recall_does_not_come(filled):
 
 
 def test_of_a_chain_the_newest_comes(filled):
-    """The others are marked, each with the day of what followed it."""
+    """The others are marked, each with its words and their own day."""
     say(filled, "My manager is Ada Moss now.", start=START + timedelta(days=9))
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     ranked = current_first(
         filled._database, filled._wiring.notes, [old], question(filled), filled._wiring.tokenizer
     )
     assert [unit.text for unit in ranked] == ["My manager is Ada Moss now.", OLD]
-    assert sum("no longer holds" in line for line in lines(ask(filled))) == 2
+    marks = [line.partition("[")[2] for line in lines(ask(filled)) if "no longer holds" in line]
+    assert marks == ["no longer holds, since Wed 17 Jan 2024: “My manager is Ada Moss now.”]"] * 2
 
 
 def test_the_mark_is_within_the_budget(filled):

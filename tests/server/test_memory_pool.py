@@ -148,6 +148,7 @@ def test_a_process_lets_go_of_what_its_server_has_forgotten(tmp_path):
         assert "amalias-sister" not in users_held()
 
 
+@pytest.mark.wide
 def test_what_a_process_forgets_by_itself_stays_in_no_memory(tmp_path):
     """Retention goes by its maintenance: the server lets go, and what it keeps for loops."""
 
@@ -299,6 +300,7 @@ def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path,
     asyncio.run(run())
 
 
+@pytest.mark.wide
 def test_a_process_gives_up_when_its_caller_does(shared):
     """The time that a call has goes with it, and what it raises comes back; the next call has its own."""
 

@@ -101,6 +101,7 @@ def test_it_says_where_and_for_whom_and_ends_in_order(memory_path):
         assert len(memory.messages(user="ann")) == 1
 
 
+@pytest.mark.wide
 def test_it_maintains_and_recalls_the_views_that_it_is_told(memory_path, upstream):
     """`--view chunks`: what is written through the gateway becomes chunks, and these are recalled."""
     told = [f"Hello there! Clock number {i} of Otto is worth {i} hundred crowns." for i in range(90)]
@@ -118,6 +119,7 @@ def test_it_maintains_and_recalls_the_views_that_it_is_told(memory_path, upstrea
             assert time.monotonic() < until, sent
             httpx2.post(f"{base}/v1/chat/completions", json=body | {"memory": memory}, timeout=60)
             sent = upstream.last.body.decode()
+            time.sleep(0.1)
 
 
 def test_a_port_that_there_is_not_is_refused(memory_path):
@@ -251,6 +253,7 @@ def test_open_takes_another_port_where_a_server_runs(memory_path, shared_client,
     assert refused_.exit_code == 2
 
 
+@pytest.mark.wide
 def test_a_model_of_the_upstream_reads_for_notes(memory_path, upstream):
     """Where the owner names one, and no other."""
     upstream.says('{"notes": [], "ended": []}')

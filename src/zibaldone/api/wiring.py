@@ -542,6 +542,10 @@ class Wiring:
         number("turn_s", turn_s, least=0, most=LONGEST_S)
         if self.worker is not None:
             raise InvalidInput("this memory is maintained in the background already")
+        try:
+            self.database.saved.sweep()
+        except StorageError as error:  # whoever starts next tries again
+            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
         self._leases = Leases(self.database, lease_s=lease_s) if flag("leased", leased) else None
         self.worker = BackgroundWorker(
             self.maintain_in_background,
@@ -553,10 +557,6 @@ class Wiring:
             turn_s=turn_s,
         )
         self.worker.start()
-        try:
-            self.database.saved.sweep()
-        except StorageError as error:  # whoever starts next tries again
-            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
 
     def maintain_in_background(self, user: str) -> None:
         """Maintain a user in a thread of the worker, unless another worker does. Raises ModelFailed."""

@@ -63,9 +63,8 @@ def current_first(
                     current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
                 ranked.setdefault(_key(current), current)
                 instead = _in_few_words(newer[last.new_seq].content[last.new_start : last.new_end])
-            marks.append(
-                _outdated(unit, newer[link.new_seq], link, instead, last.new_seq, alone=len(ended) == 1)
-            )
+            by = newer[(last if instead else link).new_seq]  # a quote stands beside its own day
+            marks.append(_outdated(unit, by, link, instead, last.new_seq, alone=len(ended) == 1))
         ranked.setdefault(_key(unit), _marked(unit, marks, tokenizer) if marks else unit)
     return list(ranked.values())
 

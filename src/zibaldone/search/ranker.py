@@ -10,7 +10,7 @@ people say, so that they hold for a question of three words or of a page, and fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -292,27 +292,12 @@ def witnesses(index: UnitIndex, question: Question) -> Mask:
     for _, term in question.terms:
         rows, counts = index.lexical.postings(term)
         shared[rows] += counts
-    besides, asking = index.lexical.lengths() - shared, index.ends_asking
-    few = (besides < 1) | (asking & (besides < len(question.terms)))
-    heard = people.copy()
-    doubtful = np.flatnonzero(few & people & (shared > 0)).tolist()
-    if not doubtful:
-        return heard
-    names = _names(index)
-    for row in doubtful:
-        if asking[row] or (theirs and question.words == tuple(words(index.units[row].text))):
-            reply = index.reply(row)
-            heard[row] = reply is not None and people[reply] and names(reply) != names(row)
-    return heard
-
-
-def _names(index: UnitIndex) -> Callable[[int], str]:
-    """The speaker by row, without reading the units of those that have a name."""
-    numbers = np.full(len(index), -1, dtype=np.int32)
-    for number, rows in enumerate(index.speakers.values()):
-        numbers[rows] = number
-    named = list(index.speakers)
-    return lambda row: named[numbers[row]] if numbers[row] >= 0 else index.units[row].speaker
+    besides = index.lexical.lengths() - shared
+    few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
+    asks = few & people & (shared > 0)
+    for row in np.flatnonzero(asks & ~index.ends_asking).tolist():
+        asks[row] = theirs and question.words == tuple(words(index.units[row].text))
+    return np.where(asks, index.replied(people), people)
 
 
 def _of_people_first(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:

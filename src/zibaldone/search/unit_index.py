@@ -75,6 +75,7 @@ class UnitIndex:
         self._is_assistants = np.zeros(0, dtype=bool)
         self._is_passage = np.zeros(0, dtype=bool)
         self._seqs = np.zeros(0, dtype=np.int64)
+        self._speaker_of = np.zeros(0, dtype=np.int64)  # hash of each row's speaker
         # Rows session by session, in the order of their numbers, and how many each session has.
         self._order = np.zeros(0, dtype=np.int64)
         self._counts = np.zeros(0, dtype=np.int64)
@@ -154,7 +155,7 @@ class UnitIndex:
         self._saved_bytes, self._starts, self._saved_rows = 0, [], 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
-        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "_seqs"):
+        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "_seqs", "_speaker_of"):
             setattr(self, name, getattr(self, name)[mask])
         self._close_up(mask)
 
@@ -242,6 +243,12 @@ class UnitIndex:
         following = int(self._replies[row])
         return following if following >= 0 else None
 
+    def replied(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """(n,) which units are followed in the session by another speaker's, one of `among` (n,)."""
+        following = self._replies
+        by_other = self._speaker_of[following] != self._speaker_of
+        return np.asarray((following >= 0) & among[following] & by_other, dtype=bool)
+
     def replies(self) -> Floats:
         """(n,) 1 where the unit before ends with a question, -1 where the unit itself does, 0 for both."""
         before = np.where(self._askers >= 0, self._ends_asking[self._askers], np.float32(0))
@@ -312,6 +319,10 @@ class UnitIndex:
         kinds, kind_of = self.units.names("kind")
         self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
         self._is_passage &= ~self._is_assistants
+        names, name_of = self.units.names("name")
+        by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
+        by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
+        self._speaker_of = np.where(by_name != 0, by_name, by_role)
         self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
         lengths = self.lexical.lengths()
         self._order_all(lengths)
@@ -329,7 +340,7 @@ class UnitIndex:
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
-        sessions, times, days, assistants, pieces, seqs = [], [], [], [], [], []
+        sessions, times, days, assistants, pieces, seqs, speakers = [], [], [], [], [], [], []
         for row, unit in enumerate(self.units[first:], first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
@@ -340,12 +351,14 @@ class UnitIndex:
             assistants.append(unit.role in MACHINES)
             pieces.append(unit.kind == PASSAGE and unit.role not in MACHINES)
             seqs.append(unit.seq)
+            speakers.append(hash(unit.speaker))
         self._session_of = np.concatenate([self._session_of[:first], np.array(sessions, dtype=np.int64)])
         self._times = np.concatenate([self._times[:first], np.array(times, dtype=np.float64)])
         self.days = np.concatenate([self.days[:first], np.array(days, dtype=np.int64)])
         self._is_assistants = np.concatenate([self._is_assistants[:first], np.array(assistants, dtype=bool)])
         self._is_passage = np.concatenate([self._is_passage[:first], np.array(pieces, dtype=bool)])
         self._seqs = np.concatenate([self._seqs[:first], np.array(seqs, dtype=np.int64)])
+        self._speaker_of = np.concatenate([self._speaker_of[:first], np.array(speakers, dtype=np.int64)])
         before = int(np.searchsorted(self.source_rows, first))
         pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
         added = np.array(pairs, dtype=np.int64).reshape(-1, 2)

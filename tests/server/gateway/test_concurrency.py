@@ -48,7 +48,7 @@ def test_two_requests_of_a_session_at_once(gateway, upstream, logged):
         assert any(content.endswith(f"{number:05}") and content.startswith("On") for content in contents)
 
 
-@pytest.mark.parametrize("processes", [pytest.param(0, marks=pytest.mark.wide), 2])
+@pytest.mark.parametrize("processes", [0, pytest.param(2, marks=pytest.mark.wide)])
 @pytest.mark.parametrize("users", [6, pytest.param(40, marks=pytest.mark.exhaustive)])
 def test_many_users_at_once(serving, upstream, memory_path, users, processes):
     """Each gets what is of them alone, and the log has every turn, in however many processes."""

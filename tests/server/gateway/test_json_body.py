@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
-from zibaldone.server.gateway.json_body import NotAnObject, read_object, read_values, with_element
+from zibaldone.server.gateway.json_body import (
+    NotAnObject,
+    elements_at,
+    read_object,
+    read_values,
+    with_element,
+)
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -47,7 +53,7 @@ def test_one_element_of_a_list_is_replaced(elements, indent, data):
     place = data.draw(st.integers(min_value=0, max_value=len(elements) - 1))
     text = json.dumps(elements, indent=indent)
     expected = [*elements[:place], "new", *elements[place + 1 :]]
-    assert json.loads(with_element(text, 0, place, '"new"')) == expected
+    assert json.loads(with_element(text, elements_at(text, 0), place, '"new"')) == expected
 
 
 def test_of_two_members_of_a_name_the_last_holds():

@@ -442,6 +442,7 @@ def test_an_answer_is_called_as_the_upstream_can_go_on_from_it(as_ann, gateway, 
         assert upstream.last.json["previous_response_id"] == last
 
 
+@pytest.mark.wide
 def test_processes_of_their_own_search_as_well(serving, as_ann, upstream, told):
     """Where recalls go on beside the server; of what always holds a search finds the message."""
     told("Always name the room of a lesson.")

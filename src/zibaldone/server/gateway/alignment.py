@@ -50,7 +50,7 @@ class SessionLog:
     nodes: list[LogNode] = field(default_factory=list)
     keeps_history: bool = True  # the client sends its history
     _by_id: dict[str, int] = field(default_factory=dict)
-    _by_key: dict[bytes, list[int]] = field(default_factory=dict)
+    _by_key: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
 
     def extend(self, messages: Sequence[Message]) -> None:
         """Add messages, except those already known."""
@@ -62,7 +62,7 @@ class SessionLog:
             node = LogNode(message.id, turn_key(message), message.seq, message.role, is_partial)
             self.keeps_history = self.keeps_history and not node.id.startswith(_LATEST)
             self._by_id[node.id] = len(self.nodes)
-            self._by_key.setdefault(node.key, []).append(len(self.nodes))
+            self._by_key[node.key] = (*self._by_key.get(node.key, ()), len(self.nodes))
             self.nodes.append(node)
 
     def place(self, node_id: str) -> int | None:

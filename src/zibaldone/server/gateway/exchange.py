@@ -302,7 +302,8 @@ class GatewayExchange:
                     shared=self.options.shared,
                     timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
                 )
-            self.services.loops.keep(loop, self.scope.user, recalled)
+            as_keys = self.services.kv is not None
+            self.services.loops.keep(loop, self.scope.user, recalled, with_evidence=as_keys)
         return recalled
 
     async def _within(

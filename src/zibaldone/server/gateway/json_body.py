@@ -124,9 +124,8 @@ def elements_at(text: str, at: int) -> list[tuple[int, int]]:
     return elements
 
 
-def with_element(text: str, at: int, place: int, replacement: str) -> str:
-    """Return the list that begins at `at` with the element number `place` replaced."""
-    elements = elements_at(text, at)
+def with_element(text: str, elements: Sequence[tuple[int, int]], place: int, replacement: str) -> str:
+    """Return a list with one of its elements, which `elements_at` found, replaced."""
     pieces = [text[start:end] for start, end in elements]
     pieces[place] = replacement
     return f"[{','.join(pieces)}]"

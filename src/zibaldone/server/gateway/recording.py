@@ -90,8 +90,10 @@ class Recorder:
 
     def _session(self, admitted: Admitted) -> _Session:
         key = (admitted.scope.user, admitted.session, admitted.scope.agent)
-        session = self._sessions.setdefault(key, _Session())
-        self._sessions.move_to_end(key)
+        if (known := self._sessions.get(key)) is not None:
+            self._sessions.move_to_end(key)
+            return known
+        session = self._sessions[key] = _Session()
         turns = sum(len(kept.log.nodes) for kept in self._sessions.values())
         while len(self._sessions) > 1 and (len(self._sessions) > _MOST_SESSIONS or turns > _MOST_TURNS):
             _, oldest = self._sessions.popitem(last=False)

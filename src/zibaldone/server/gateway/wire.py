@@ -74,9 +74,9 @@ class WireFormat(Protocol):
 
 def with_block(body: JsonObject, name: str, place: int, block: str, part_type: str) -> Mapping[str, str]:
     """Return the list `name` with a block before the text of its element at `place`; empty if it has none."""
-    start = body.member(name).value_start
-    changed = _with_text_before(body.text, elements_at(body.text, start)[place][0], block, part_type)
-    return {} if changed is None else {name: with_element(body.text, start, place, changed)}
+    elements = elements_at(body.text, body.member(name).value_start)
+    changed = _with_text_before(body.text, elements[place][0], block, part_type)
+    return {} if changed is None else {name: with_element(body.text, elements, place, changed)}
 
 
 def _with_text_before(source: str, at: int, block: str, part_type: str) -> str | None:
