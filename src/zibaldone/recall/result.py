@@ -48,7 +48,7 @@ class Recall:
     def quoted(self) -> str:
         """`text` as a `quotation`; what is standing is its first section."""
         standing = any(unit.standing for unit in self.evidence)
-        return quotation(self.text, _WISHES if standing else "")
+        return quotation(self.text, WISHES if standing else "")
 
     def why(self, seq: int) -> str:
         """Explain in a sentence why the message is in this recall (or say that it is not)."""
@@ -89,7 +89,7 @@ def _is_users(turn: object) -> bool:
     return not outputs and (get("role", None) or get("type", None)) in ("user", "human")
 
 
-_WISHES = " The user's lasting wishes come first: grant those that your instructions allow."
+WISHES = " The user's lasting wishes come first: grant those that your instructions allow."
 
 
 def _ranks(channels: tuple[ChannelScore, ...]) -> str:
