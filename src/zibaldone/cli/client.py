@@ -161,7 +161,7 @@ def folder_meant(arguments: Sequence[str]) -> Path:
 
 
 def circumstances() -> dict[str, Any]:
-    """What a holder needs to know of whoever asks: settings, terminal, folder."""
+    """Describe whoever asks to a holder: settings, terminal, folder."""
     environment = dict(os.environ)
     shown = {name: environment[name] for name in (*OF_A_CALL, *OF_A_TERMINAL) if name in environment}
     if columns := _columns(environment):

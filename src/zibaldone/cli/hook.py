@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from zibaldone.cli import client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from zibaldone.api.memory import Memory
     from zibaldone.core import Message
@@ -38,21 +38,22 @@ _SPEAKERS = ("user", "assistant")
 _FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, by agent
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Answer an event in the process that holds the memory, or else in this one; log what fails."""
-    told = io.StringIO()
+def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
+    """Answer an event in the process that holds the memory, or else in this one; log what fails.
+
+    `program` is the command line; it gives the exit code.
+    """
+    errors = io.StringIO()
     try:
         if _mode() == "off":
             return
         words = ["hook", *arguments, "--given", sys.stdin.buffer.read().decode(errors="replace")]
-        with redirect_stderr(told):
+        with redirect_stderr(errors):
             code = _run_elsewhere(words)
             if code is None:
-                from zibaldone.cli.app import app
-
-                code = app(args=words, prog_name="zibaldone", standalone_mode=False) or 0
+                code = program(words)
         if code:
-            _log(arguments, told.getvalue())
+            _log(arguments, errors.getvalue())
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the border of a program that has to go on
         _log(arguments, f"{type(error).__name__}: {error}")
@@ -114,9 +115,9 @@ def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> s
 
     event = _Event(name, agent, json.loads(given))
     if name == "Stop":
-        if _mode() != "recall" and (said := list(_said(event))):
+        if _mode() != "recall" and (turns := list(_turns(event))):
             with open_memory(folder, create=True) as memory:
-                memory.user(user).import_(_as_export(said), format="jsonl")
+                memory.user(user).import_(_as_export(turns), format="jsonl")
         return ""
     if _mode() == "store" or not holds_memory(folder):
         return ""
@@ -142,7 +143,7 @@ def _recalled(memory: Memory, user: str, event: _Event) -> str:
 
 
 def _rules(memory: Memory, user: str) -> str:
-    """What the user wants to hold in every session: instructions and constraints, quoted."""
+    """Instructions and constraints of the user, quoted: they hold in every session."""
     from zibaldone.api.profile import place_of
     from zibaldone.recall.result import WISHES
     from zibaldone.text.rendering import quotation
@@ -157,7 +158,7 @@ def _rules(memory: Memory, user: str) -> str:
     return quotation("\n".join(lines), WISHES)
 
 
-def _said(event: _Event) -> Iterable[Message]:
+def _turns(event: _Event) -> Iterable[Message]:
     """The turns of the session so far: of its transcript, or as the program gave them."""
     from dataclasses import replace
     from datetime import UTC, datetime
@@ -192,8 +193,8 @@ def _said(event: _Event) -> Iterable[Message]:
             yield replace(turn, content=words, metadata=metadata, time=turn.time or datetime.now(UTC))
 
 
-def _as_export(said: Iterable[Message]) -> io.BytesIO:
+def _as_export(turns: Iterable[Message]) -> io.BytesIO:
     """Messages as a file to import: known ones are left out, and those that were forgotten stay so."""
     from zibaldone.importers.export import to_line
 
-    return io.BytesIO("".join(f"{to_line(message)}\n" for message in said).encode())
+    return io.BytesIO("".join(f"{to_line(message)}\n" for message in turns).encode())

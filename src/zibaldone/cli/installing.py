@@ -98,7 +98,7 @@ def _make(
             change.make()
     if commands:
         _run_all(setting, commands, removes=removes)
-    if removes:
+    if removes and not (setting.project and commands and _is_user_wide()):
         for change in changes:
             change.make()
 
@@ -108,9 +108,7 @@ def _run_all(setting: Setting, commands: Sequence[list[str]], *, removes: bool) 
 
     These are as they were once the plugin is removed, where nothing else has changed them.
     """
-    name = "settings.local.json" if setting.project else "settings.json"
-    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    settings = setting.at(f".claude/{name}", home / name)
+    settings = setting.at(".claude/settings.local.json", _settings_of_user())
     kept = settings.with_name(settings.name + BACKUP)
     before = settings.read_text(encoding="utf-8") if settings.exists() else None
     if not removes and before is not None and _PLUGIN not in before:
@@ -128,13 +126,22 @@ def _run_all(setting: Setting, commands: Sequence[list[str]], *, removes: bool) 
     _show(Change(settings, before, after))
 
 
+def _settings_of_user() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "settings.json"
+
+
+def _is_user_wide() -> bool:
+    """True if all projects of the user's have the plugin, whose folder is one."""
+    return _settings_of_user().exists() and _PLUGIN in _settings_of_user().read_text(encoding="utf-8")
+
+
 def _run(command: Sequence[str], *, may_fail: bool) -> None:
     done = subprocess.run(  # noqa: S603 - Claude Code's own command
         command, capture_output=True, text=True, timeout=_COMMAND_S, check=False, stdin=subprocess.DEVNULL
     )
     if done.returncode and not may_fail:
-        said = " ".join((done.stderr or done.stdout).split())
-        raise InvalidInput(f"{shlex.join(command)!r} failed ({said}): run it by hand to see more")
+        reason = " ".join((done.stderr or done.stdout).split())
+        raise InvalidInput(f"{shlex.join(command)!r} failed ({reason}): run it by hand to see more")
 
 
 @runs("hook")

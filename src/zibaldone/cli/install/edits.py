@@ -29,14 +29,14 @@ _BLANK = re.compile(r"\s*")
 _INDENT = "  "
 
 
-class Edit(Protocol):
+class ConfigEdit(Protocol):
     """Something of ours in a file; each function raises ValueError for a text that is not of its kind."""
 
     @property
     def path(self) -> Path: ...
 
     def ours(self, text: str) -> Any:
-        """What of a text is ours; None: nothing."""
+        """The part of a text that is ours; None: there is none."""
 
     def put(self, text: str | None, ours: Any = None) -> str:
         """The text, or a new file, with ours in it: what is to be there, unless given."""
@@ -74,7 +74,7 @@ class Change:
             ) from error
 
 
-def put_in(edit: Edit) -> Change:
+def put_in(edit: ConfigEdit) -> Change:
     """The change that puts ours into a file; nothing is written yet. Raises InvalidInput, with the file."""
     before = _read(edit.path)
     with _named(edit.path):
@@ -83,7 +83,7 @@ def put_in(edit: Edit) -> Change:
         )
 
 
-def taken_out(edit: Edit) -> Change:
+def taken_out(edit: ConfigEdit) -> Change:
     """The change that takes ours out of a file again. Raises as `put_in`."""
     before, kept = _read(edit.path), _read(_backup_of(edit.path.resolve()))
     with _named(edit.path):
@@ -122,8 +122,8 @@ class TomlTables:
 
     def ours(self, text: str) -> Any:
         tomllib.loads(text)
-        found = _BLOCK.search(text)
-        return found["ours"] if found else None
+        match = _BLOCK.search(text)
+        return match["ours"] if match else None
 
     def put(self, text: str | None, ours: Any = None) -> str:
         block = f"{_BEGIN}\n{self.text if ours is None else ours}\n{_END}\n"
@@ -211,15 +211,15 @@ def _spans(plain: str, keys: Sequence[str]) -> list[tuple[int, int, int]]:
 
 def _skip(plain: str, at: int) -> int:
     """The next place without a blank."""
-    found = _BLANK.match(plain, at)
-    return found.end() if found else at
+    match = _BLANK.match(plain, at)
+    return match.end() if match else at
 
 
 def _plain(text: str) -> str:
     """JSON of a text of the same length: blanks for comments and trailing commas. Raises ValueError."""
 
-    def blank(found: re.Match[str]) -> str:
-        return found[1] or re.sub(r"[^\n]", " ", found[0])
+    def blank(match: re.Match[str]) -> str:
+        return match[1] or re.sub(r"[^\n]", " ", match[0])
 
     plain = _TRAILING_COMMA.sub(blank, _COMMENT.sub(blank, text))
     json.loads(plain)

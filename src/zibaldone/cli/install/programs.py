@@ -11,7 +11,7 @@ from pathlib import Path
 
 from zibaldone.cli.client import default_folder
 from zibaldone.cli.hook import EVENTS
-from zibaldone.cli.install.edits import Edit, JsonMember, TomlTables, WholeFile
+from zibaldone.cli.install.edits import ConfigEdit, JsonMember, TomlTables, WholeFile
 from zibaldone.cli.mcp import Local, codex_lines, server_entry
 
 _HERE = Path(__file__).parent
@@ -44,7 +44,7 @@ class Program:
     """A coding agent or an editor."""
 
     shown: str
-    edits: Callable[[Setting], list[Edit]]
+    edits: Callable[[Setting], list[ConfigEdit]]
     next: str = ""  # what is left to do by hand
     has_plugins: bool = False  # which it installs itself, by `claude plugin`
 
@@ -54,8 +54,8 @@ def plugin_folder() -> Path:
     return default_folder().parent / "claude-code"
 
 
-def _claude_code(setting: Setting) -> list[Edit]:
-    edits: list[Edit] = []
+def _claude_code(setting: Setting) -> list[ConfigEdit]:
+    edits: list[ConfigEdit] = []
     for path in sorted(path for path in _MARKETPLACE.rglob("*") if path.is_file()):
         text = path.read_text(encoding="utf-8")
         if path.name == ".mcp.json":
@@ -69,7 +69,7 @@ def _claude_code(setting: Setting) -> list[Edit]:
     return edits
 
 
-def _codex(setting: Setting) -> list[Edit]:
+def _codex(setting: Setting) -> list[ConfigEdit]:
     folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     lines = [codex_lines(setting.server)]
     for event in EVENTS:
@@ -83,7 +83,7 @@ def _codex(setting: Setting) -> list[Edit]:
     ]
 
 
-def _opencode(setting: Setting) -> list[Edit]:
+def _opencode(setting: Setting) -> list[ConfigEdit]:
     folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "opencode"
     config = setting.at("opencode.json", folder / "opencode.json")
     if not config.exists() and config.with_suffix(".jsonc").exists():
@@ -104,12 +104,12 @@ def _opencode(setting: Setting) -> list[Edit]:
     ]
 
 
-def _cursor(setting: Setting) -> list[Edit]:
+def _cursor(setting: Setting) -> list[ConfigEdit]:
     path = setting.at(".cursor/mcp.json", Path.home() / ".cursor" / "mcp.json")
     return [JsonMember(path, ("mcpServers", "zibaldone"), server_entry(setting.server))]
 
 
-def _vscode(setting: Setting) -> list[Edit]:
+def _vscode(setting: Setting) -> list[ConfigEdit]:
     from platformdirs import user_config_path
 
     folder = user_config_path("Code") / "User"
