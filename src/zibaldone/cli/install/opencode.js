@@ -1,12 +1,13 @@
-// zibaldone: what memory knows before each message of the user, and the session kept when it rests.
+// zibaldone: what memory knows before each message of the user, and the session kept whenever it rests.
 // The command exits with 0 whatever happens; a fault is a line in its log.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 
 const HOOK = ["zibaldone", "hook"];
+const command = (event) => [HOOK[0], [...HOOK.slice(1), event, "--agent", "opencode"]];
 
-function hook(event, given) {
+function recalled(event, given) {
   return new Promise((resolve) => {
-    const child = spawn(HOOK[0], [...HOOK.slice(1), event, "--agent", "opencode"], { stdio: ["pipe", "pipe", "ignore"] });
+    const child = spawn(...command(event), { stdio: ["pipe", "pipe", "ignore"] });
     let text = "";
     child.stdout.on("data", (data) => (text += data));
     child.on("error", () => resolve(""));
@@ -22,18 +23,21 @@ function hook(event, given) {
   });
 }
 
-const textOf = (parts) =>
-  parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored).map((part) => part.text).join("\n");
-
 export const Zibaldone = async ({ client, directory }) => {
-  const begun = new Set();
+  const sessions = new Map(); // what was said in each since the program began
   return {
     "chat.message": async ({ sessionID }, { message, parts }) => {
-      const given = { session_id: sessionID, cwd: directory, prompt: textOf(parts) };
-      const rules = begun.has(sessionID) ? "" : await hook("SessionStart", given);
-      begun.add(sessionID);
-      const recalled = await hook("UserPromptSubmit", given);
-      for (const [place, text] of [rules, recalled].entries())
+      const session = await client.session.get({ path: { id: sessionID } });
+      if (session.data?.parentID) return; // a subagent's, to which a model speaks
+      const written = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored);
+      const prompt = written.map((part) => part.text).join("\n");
+      const given = { session_id: sessionID, cwd: directory, prompt };
+      const rules = sessions.has(sessionID) ? "" : await recalled("SessionStart", given);
+      const context = await recalled("UserPromptSubmit", given);
+      const messages = sessions.get(sessionID) ?? [];
+      messages.push({ id: message.id, role: "user", content: prompt, time: new Date(message.time.created).toISOString() });
+      sessions.set(sessionID, messages);
+      for (const [place, text] of [rules, context].entries())
         if (text)
           parts.unshift({
             id: `prt_zibaldone${place}${message.id}`,
@@ -44,21 +48,16 @@ export const Zibaldone = async ({ client, directory }) => {
             synthetic: true,
           });
     },
+    "experimental.text.complete": async ({ sessionID, partID }, { text }) => {
+      const time = new Date().toISOString();
+      sessions.get(sessionID)?.push({ id: partID, role: "assistant", content: text, time });
+    },
     event: async ({ event }) => {
-      if (event.type !== "session.idle") return;
-      const id = event.properties.sessionID;
-      const session = await client.session.get({ path: { id } });
-      if (session.data?.parentID) return; // a subagent's, to which a model speaks
-      const { data = [] } = await client.session.messages({ path: { id } });
-      const messages = data
-        .map(({ info, parts }) => ({
-          id: info.id,
-          role: info.role,
-          content: textOf(parts),
-          time: new Date(info.time.created).toISOString(),
-        }))
-        .filter(({ content }) => content.trim());
-      await hook("Stop", { session_id: id, cwd: directory, messages });
+      const id = event.properties?.sessionID;
+      if (event.type !== "session.idle" || !sessions.has(id)) return;
+      const given = { session_id: id, cwd: directory, messages: sessions.get(id) };
+      // Not in the background: the program may end now. What is stored already adds nothing.
+      spawnSync(...command("Stop"), { input: JSON.stringify(given), stdio: ["pipe", "ignore", "ignore"], timeout: 30000 });
     },
   };
 };
