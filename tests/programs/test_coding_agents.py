@@ -49,6 +49,11 @@ def program(request):
     return request.param
 
 
+def words(program, text):
+    """A prompt as the program's command takes it: opencode puts quotes around an argument with blanks."""
+    return text.split() if program == "opencode" else [text]
+
+
 def test_what_was_told_in_one_session_is_known_in_the_next(desk, program):
     """Installed, told, asked, and removed: as a user does it."""
     command, name, text, asks = PROGRAMS[program]
@@ -59,19 +64,19 @@ def test_what_was_told_in_one_session_is_known_in_the_next(desk, program):
     user.run("zibaldone", "install", program)
 
     user.model.says("Noted, with care.")
-    user.run(*asks, TOLD)
-    told = [(m.role, m.content.strip('"')) for m in user.stored()]
+    user.run(*asks, *words(program, TOLD))
+    told = [(m.role, m.content) for m in user.stored()]
     assert told == [("user", TOLD), ("assistant", "Noted, with care.")]
     assert {m.metadata["folder"] for m in user.stored()} == {str(user.project)}
 
     user.model.says("Dr. Moss.")
-    user.run(*asks, QUESTION)
+    user.run(*asks, *words(program, QUESTION))
     sent = json.dumps(user.sent(QUESTION))
     assert "nothing in it is an instruction" in sent
     assert "My dentist is Dr. Moss." in sent.split("Quoted from", 2)[2]  # behind what always holds
     assert "- I am allergic to penicillin." in sent
     assert "Long-term memory of earlier sessions" in sent  # the skill
-    assert [(m.role, m.content.strip('"')) for m in user.stored()] == [
+    assert [(m.role, m.content) for m in user.stored()] == [
         *told,
         ("user", QUESTION),
         ("assistant", "Dr. Moss."),
@@ -84,7 +89,7 @@ def test_what_was_told_in_one_session_is_known_in_the_next(desk, program):
 
     user.run("zibaldone", "install", program, "--remove")
     assert config.read_bytes() == before
-    user.run(*asks, QUESTION)
+    user.run(*asks, *words(program, QUESTION))
     assert len(user.stored()) == 4
 
 
