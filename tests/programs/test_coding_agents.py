@@ -20,6 +20,7 @@ wire_api = "responses"
 """
 OPENCODE = """{{
   // mine
+  "$schema": "https://opencode.ai/config.json",
   "provider": {{
     "fake": {{
       "npm": "@ai-sdk/openai-compatible",

@@ -79,7 +79,7 @@ class Zibaldone(MemoryProvider):
         self._session = new_session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
-        return []  # tools come over MCP: hermes mcp add zibaldone -- zibaldone mcp serve
+        return []  # tools come over MCP: hermes mcp add zibaldone --command zibaldone --args mcp serve
 
     def shutdown(self) -> None:
         for thread in self._storing:

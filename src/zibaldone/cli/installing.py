@@ -49,23 +49,16 @@ def install(call: CliCall) -> None:
         out.write(f"$ {shlex.join(command)}")
     if not dry:
         _make(setting, changes, commands, removes=removes)
-    _tell(program.shown, changes, dry=dry, removes=removes)
+    state = f"{program.shown} {'knows nothing of this memory' if removes else 'has this memory'}"
+    if dry:
+        out.note("nothing was written: leave --dry-run out")
+    else:
+        out.note(state if changes else f"nothing to change: {state}")
     if not removes:
         if find_spec("mcp") is None:
             out.note("its tools cannot be started yet: pip install 'zibaldone[mcp]'", "yellow")
         if program.next:
             out.note(program.next, "yellow")
-
-
-def _tell(shown: str, changes: Sequence[Change], *, dry: bool, removes: bool) -> None:
-    if dry:
-        out.note("nothing was written: leave --dry-run out")
-    elif changes:
-        out.note(f"{shown} {'knows nothing of this memory any more' if removes else 'has this memory'}")
-    else:
-        out.note(
-            f"nothing to change: {shown} {'knows nothing of this memory' if removes else 'has this memory'}"
-        )
 
 
 def _show(change: Change, *, whole: bool = True) -> None:

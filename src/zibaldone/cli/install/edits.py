@@ -2,6 +2,9 @@
 
 What was there before is kept beside the file while ours is in it. It comes back byte for byte where ours is
 all that has changed; else ours is cut out. Every edit is worked out before the first file is written.
+
+An edit knows what of a text is `ours`; `put` gives a text, or a new file, with ours in it: what is to be
+there, unless given; and `cut` without. Each raises ValueError for a text that is not of its kind.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from zibaldone.errors import InvalidInput
 
@@ -27,22 +30,6 @@ _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])")
 _BLANK = re.compile(r"\s*")
 _INDENT = "  "
-
-
-class ConfigEdit(Protocol):
-    """Something of ours in a file; each function raises ValueError for a text that is not of its kind."""
-
-    @property
-    def path(self) -> Path: ...
-
-    def ours(self, text: str) -> Any:
-        """The part of a text that is ours; None: there is none."""
-
-    def put(self, text: str | None, ours: Any = None) -> str:
-        """The text, or a new file, with ours in it: what is to be there, unless given."""
-
-    def cut(self, text: str) -> str:
-        """The text without what is ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +65,8 @@ def put_in(edit: ConfigEdit) -> Change:
     """The change that puts ours into a file; nothing is written yet. Raises InvalidInput, with the file."""
     before = _read(edit.path)
     with _named(edit.path):
-        return Change(
-            edit.path, before, edit.put(before), keeps=before is not None and edit.ours(before) is None
-        )
+        keeps = before is not None and edit.ours(before) is None
+        return Change(edit.path, before, edit.put(before), keeps=keeps)
 
 
 def taken_out(edit: ConfigEdit) -> Change:
@@ -182,6 +168,9 @@ class JsonMember:
         return text[:start] + text[end:]
 
 
+ConfigEdit = WholeFile | TomlTables | JsonMember
+
+
 def _spans(plain: str, keys: Sequence[str]) -> list[tuple[int, int, int]]:
     """Where the outermost object is, and the members of it that the keys lead to, as far as there are any.
 
@@ -191,9 +180,7 @@ def _spans(plain: str, keys: Sequence[str]) -> list[tuple[int, int, int]]:
     start = _skip(plain, 0)
     value, end = decode(plain, start)
     spans = [(start, start, end)]
-    for depth in range(len(keys) + 1):
-        if depth == len(keys):
-            break
+    for depth in range(len(keys)):
         if not isinstance(value, dict):
             raise ValueError(f"{'.'.join(keys[:depth]) or 'all of it'} is no object")  # noqa: TRY004
         if keys[depth] not in value:
