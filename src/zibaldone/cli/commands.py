@@ -121,6 +121,17 @@ COMMANDS = (
                 flags="CLIENT"),
         _option("url", "Of a running 'zibaldone serve': http://host:8787."), *_SERVED, whose="user"),
     _command(
+        "install", "Set up a coding agent or an editor.", "",
+        _option("program", "claude-code, codex, opencode, cursor or vscode.", REQUIRED, flags="PROGRAM"),
+        _flag("project", "In this folder alone; else for all of the user's."),
+        _flag("remove", "Take back what was written."), _flag("dry_run", "Show what would be written."),
+        whose="user", has_json=False),
+    _command(
+        "hook", "Answer an event of a coding agent, whose JSON comes on standard input.", "",
+        _option("event", "SessionStart, UserPromptSubmit or Stop.", REQUIRED, flags="EVENT"),
+        _option("agent", "Whose event it is.", ""), _option("given", "The JSON, in place of standard input.", "{}"),
+        whose="user", has_json=False),
+    _command(
         "encrypt", "Encrypt the memory's folder with the key of ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY.",
         f"{_TWICE} Without the key nobody can read the folder any more: keep it where the folder is not."),
     _command("decrypt", "Write the memory's folder as plain files again."),

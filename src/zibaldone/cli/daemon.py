@@ -53,14 +53,14 @@ class HoldingStatus:
 
 
 @contextmanager
-def held(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
+def held(memory: Memory, program: Callable[..., Any], kind: str = "") -> Iterator[None]:
     """Answer command lines about this memory, in a thread, until the block ends.
 
     `program` is the whole command line: it runs the `args` that it is given, and raises SystemExit. While
     it does, `sys.stdout` and `sys.stderr` of the process are the command's. To be ended, the process is sent
     SIGTERM. Raises InvalidInput where another one holds the memory for the command line.
     """
-    address = holder.socket_of(memory.path)
+    address = holder.socket_of(memory.path, kind)
     _make_private(address.parent)
     if holder.is_too_long(address):
         raise InvalidInput(
@@ -88,11 +88,11 @@ def held(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
 
 
 @contextmanager
-def held_if_free(memory: Memory, program: Callable[..., Any]) -> Iterator[None]:
+def held_if_free(memory: Memory, program: Callable[..., Any], kind: str = "") -> Iterator[None]:
     """As `held`, for a process that has other things to do, too, and does them where another one holds it."""
     with ExitStack() as stack:
         with suppress(InvalidInput):
-            stack.enter_context(held(memory, program))
+            stack.enter_context(held(memory, program, kind))
         yield
 
 

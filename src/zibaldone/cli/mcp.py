@@ -7,20 +7,24 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput, MissingExtra
 
+if TYPE_CHECKING:
+    from zibaldone.api.memory import Memory
+
 
 @runs("mcp")
 def mcp(call: CliCall) -> None:
     if sys.stdin is not None and sys.stdin.isatty():
-        _write(_entries(None, _Local(_arguments(call))))
+        _write(_entries(None, Local(_arguments(call))))
     else:
         serve(call)
 
@@ -28,7 +32,7 @@ def mcp(call: CliCall) -> None:
 @runs("mcp config")
 def config(call: CliCall) -> None:
     url = call.given["url"]
-    server = _Local(_arguments(call)) if url is None else _Remote(f"{url.rstrip('/')}/mcp", call.whose)
+    server = Local(_arguments(call)) if url is None else _Remote(f"{url.rstrip('/')}/mcp", call.whose)
     entries = _entries(call.given["client"], server)
     if call.as_json:
         out.write_json(entries)
@@ -39,7 +43,7 @@ def config(call: CliCall) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Local:
+class Local:
     """A server that the client starts itself."""
 
     arguments: list[str]  # the command first
@@ -63,7 +67,7 @@ class _Entry:
     text: str
 
 
-def _entries(client: str | None, server: _Local | _Remote) -> list[_Entry]:
+def _entries(client: str | None, server: Local | _Remote) -> list[_Entry]:
     if client is not None and client not in _CLIENTS:
         raise InvalidInput(f"no client {client!r}: there is {', '.join(_CLIENTS)}")
     entries = []
@@ -84,53 +88,59 @@ def _write(entries: list[_Entry]) -> None:
 
 def _arguments(call: CliCall) -> list[str]:
     """The command that a client starts: whole paths, since it has another directory and another PATH."""
-    script = Path(sys.executable).with_name("zibaldone")
-    command = str(script) if script.exists() else shutil.which("zibaldone") or "zibaldone"
     agent, read_only = call.given["agent"], call.given["read_only"]
-    options = ["--user", call.whose, "--memory", _whole(call.folder)]
+    options = ["--user", call.whose, "--memory", whole(call.folder)]
     options += [] if agent is None else ["--agent", agent]
-    return [command, "mcp", "serve", *options, *(["--read-only"] if read_only else [])]
+    return [program_path(), "mcp", "serve", *options, *(["--read-only"] if read_only else [])]
 
 
-def _whole(memory: Path) -> str:
+def program_path() -> str:
+    """The command `zibaldone` with its whole path, if it can be found."""
+    script = Path(sys.executable).with_name("zibaldone")
+    return str(script) if script.exists() else shutil.which("zibaldone") or "zibaldone"
+
+
+def whole(memory: Path) -> str:
+    """A memory's URL, or its whole path."""
     from zibaldone.storage.database import url_in
 
     return url_in(memory) or str(memory.expanduser().absolute())
 
 
-def _server(server: _Local | _Remote, url_key: str = "url") -> dict[str, Any]:
+def server_entry(server: Local | _Remote, url_key: str = "url") -> dict[str, Any]:
     """Describe the server as most clients write it."""
-    if isinstance(server, _Local):
+    if isinstance(server, Local):
         return {"command": server.arguments[0], "args": server.arguments[1:]}
     return {url_key: server.url, "headers": {"X-Memory-User": server.user}}
 
 
-def _servers(server: _Local | _Remote, key: str = "mcpServers", **more: str) -> str:
-    return _json({key: {"zibaldone": {**more, **_server(server)}}})
+def _servers(server: Local | _Remote, key: str = "mcpServers", **more: str) -> str:
+    return _json({key: {"zibaldone": {**more, **server_entry(server)}}})
 
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _claude_desktop(server: _Local | _Remote) -> str | None:
-    return _servers(server) if isinstance(server, _Local) else None  # its file knows no addresses
+def _claude_desktop(server: Local | _Remote) -> str | None:
+    return _servers(server) if isinstance(server, Local) else None  # its file knows no addresses
 
 
-def _claude_code(server: _Local | _Remote) -> str:
-    if isinstance(server, _Local):
+def _claude_code(server: Local | _Remote) -> str:
+    if isinstance(server, Local):
         return f"claude mcp add zibaldone -- {shlex.join(server.arguments)}"
     header = shlex.quote(f"X-Memory-User: {server.user}")
     return f"claude mcp add --transport http zibaldone {shlex.quote(server.url)} --header {header}"
 
 
-def _vscode(server: _Local | _Remote) -> str:
-    return _servers(server, "servers", type="stdio" if isinstance(server, _Local) else "http")
+def _vscode(server: Local | _Remote) -> str:
+    return _servers(server, "servers", type="stdio" if isinstance(server, Local) else "http")
 
 
-def _codex(server: _Local | _Remote) -> str:
+def codex_lines(server: Local | _Remote) -> str:
+    """The table of a server in Codex's configuration."""
     # a JSON string or list of strings is a TOML one, too
-    if isinstance(server, _Local):
+    if isinstance(server, Local):
         values: Mapping[str, object] = {"command": server.arguments[0], "args": server.arguments[1:]}
         lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
     else:
@@ -139,12 +149,12 @@ def _codex(server: _Local | _Remote) -> str:
     return "\n".join(["[mcp_servers.zibaldone]", *lines])
 
 
-def _windsurf(server: _Local | _Remote) -> str:
-    return _json({"mcpServers": {"zibaldone": _server(server, "serverUrl")}})
+def _windsurf(server: Local | _Remote) -> str:
+    return _json({"mcpServers": {"zibaldone": server_entry(server, "serverUrl")}})
 
 
 # Each client's name, where it is told, and how.
-_CLIENTS: dict[str, tuple[str, str, Callable[[_Local | _Remote], str | None]]] = {
+_CLIENTS: dict[str, tuple[str, str, Callable[[Local | _Remote], str | None]]] = {
     "claude-desktop": (
         "Claude Desktop",
         "in claude_desktop_config.json (Settings, Developer, Edit Config)",
@@ -153,7 +163,7 @@ _CLIENTS: dict[str, tuple[str, str, Callable[[_Local | _Remote], str | None]]] =
     "claude-code": ("Claude Code", "in a shell", _claude_code),
     "cursor": ("Cursor", "in ~/.cursor/mcp.json", _servers),
     "vscode": ("VS Code", "in .vscode/mcp.json", _vscode),
-    "codex": ("Codex", "in ~/.codex/config.toml", _codex),
+    "codex": ("Codex", "in ~/.codex/config.toml", codex_lines),
     "windsurf": ("Windsurf", "in ~/.codeium/windsurf/mcp_config.json", _windsurf),
 }
 
@@ -165,7 +175,7 @@ def serve(call: CliCall) -> None:
 
     from anyio import run
 
-    from zibaldone.api.aio import AsyncMemory
+    from zibaldone.api.aio import AsyncMemory, wrapped
     from zibaldone.api.config import Config
 
     if find_spec("mcp") is None:
@@ -177,6 +187,19 @@ def serve(call: CliCall) -> None:
 
     async def serving() -> None:
         agent, read_only = call.given["agent"], call.given["read_only"]
-        await serve_stdio(opened, user=call.whose, agent=agent, read_only=read_only)
+        beside = _for_hooks(call, wrapped(opened))
+        await serve_stdio(opened, user=call.whose, agent=agent, read_only=read_only, beside=beside)
 
     run(serving)
+
+
+def _for_hooks(call: CliCall, memory: Memory) -> AbstractContextManager[None]:
+    """Answer the hooks of the same memory, which need not open it then."""
+    from zibaldone.storage.database import url_in
+
+    if url_in(call.folder) is not None:
+        return nullcontext()
+    from zibaldone.cli.client import OF_AGENTS
+    from zibaldone.cli.daemon import held_if_free
+
+    return held_if_free(memory, call.context.find_root().command, OF_AGENTS)

@@ -7,6 +7,11 @@ import sys
 
 def main() -> None:
     """Run the command line with the arguments of the process, and end with its exit code."""
+    if sys.argv[1:2] == ["hook"]:
+        from zibaldone.cli import hook
+
+        hook.run(sys.argv[2:], _run_here)
+        return
     from zibaldone.cli.client import answer
 
     code: int | None = None
@@ -19,6 +24,12 @@ def main() -> None:
 
         app()
     sys.exit(code)
+
+
+def _run_here(arguments: list[str]) -> int:
+    from zibaldone.cli.app import app
+
+    return app(args=arguments, prog_name="zibaldone", standalone_mode=False) or 0
 
 
 def _cannot_write(error: OSError) -> None:

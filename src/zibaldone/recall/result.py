@@ -84,7 +84,7 @@ class Recall:
     def quoted(self) -> str:
         """`text` as a `quotation`; what is standing is its first section."""
         standing = any(unit.standing for unit in self.evidence)
-        return quotation(self.text, _WISHES if standing else "")
+        return quotation(self.text, WISHES if standing else "")
 
     def why(self, seq: int, scope: str = "") -> str:
         """Explain in a sentence why the message is in this recall (or say that it is not).
@@ -143,7 +143,7 @@ def _with_words(turn: object, words: str) -> dict[str, Any] | None:
     return None
 
 
-_WISHES = " The user's lasting wishes come first: grant those that your instructions allow."
+WISHES = " The user's lasting wishes come first: grant those that your instructions allow."
 
 
 def _ranks(channels: tuple[ChannelScore, ...]) -> str:

@@ -1,0 +1,200 @@
+"""`zibaldone hook EVENT`: the command that coding agents run when a session, a prompt, a turn begins or ends.
+
+The event's JSON comes on standard input, in the shape that Claude Code and Codex share. Before a prompt, what
+memory knows goes back as context, quoted and said to be no instruction; after a turn, what the user and the
+assistant said is stored word for word, from the transcript that the program keeps. The program never hears of
+a fault: that is a line in a log, and the exit code is 0.
+
+    ZIBALDONE_HOOKS   off: nothing is read or stored; recall: nothing is stored; store: nothing is recalled
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import time
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zibaldone.cli import client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from zibaldone.api.memory import Memory
+    from zibaldone.core import Message
+
+MODE = "ZIBALDONE_HOOKS"
+MOST_TOKENS = 800  # recalled for a prompt
+_MOST_CHARACTERS = 1500  # of rules, when a session starts
+_RECALL_S = 5.0
+_LONGEST_LOG_BYTES = 2**18
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
+_SPEAKERS = ("user", "assistant")
+_FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, by agent
+
+
+def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
+    """Answer an event in the process that holds the memory, or else in this one; log what fails.
+
+    `program` is the command line; it gives the exit code.
+    """
+    errors = io.StringIO()
+    try:
+        if _mode() == "off":
+            return
+        words = ["hook", *arguments, "--given", sys.stdin.buffer.read().decode(errors="replace")]
+        with redirect_stderr(errors):
+            code = _run_elsewhere(words)
+            if code is None:
+                code = program(words)
+        if code:
+            _log(arguments, errors.getvalue())
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - the border of a program that has to go on
+        _log(arguments, f"{type(error).__name__}: {error}")
+
+
+def _run_elsewhere(words: list[str]) -> int | None:
+    """Let a process answer that has the memory open: `open`, or an agent's MCP server; None: none did."""
+    folder = client.folder_meant(words)
+    request = {"arguments": words, **client.circumstances()}
+    for kind in ("", client.OF_AGENTS):
+        reply = client.ask(folder, request, kind)
+        if reply is not None and "code" in reply:
+            for stream, text in reply["written"]:
+                (sys.stdout if stream == "out" else sys.stderr).write(text)
+            return int(reply["code"])
+    return None
+
+
+def _mode() -> str:
+    return os.environ.get(MODE, "").strip().lower()
+
+
+def log_path() -> Path:
+    """Return the file that has a line for each event that failed."""
+    return client.default_folder().parent / "hooks.log"
+
+
+def _log(arguments: Sequence[str], why: str) -> None:
+    try:
+        path = log_path()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        anew = path.exists() and path.stat().st_size > _LONGEST_LOG_BYTES
+        event = next((word for word in arguments if word in EVENTS), "an event")
+        at = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if anew else os.O_APPEND), 0o600)
+        with os.fdopen(opened, "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"{at} {event}: {' '.join(why.split())[:300]}\n")
+    except OSError:
+        return  # nowhere to write
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event of a program, as it gave it."""
+
+    name: str
+    agent: str
+    given: dict[str, Any]
+
+    def text(self, name: str) -> str:
+        """A field, "" where there is none."""
+        value = self.given.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> str:
+    """Do what an event is for; returns the JSON for its program, "" where there is nothing to say."""
+    from zibaldone.cli.input import holds_memory, open_memory
+
+    event = _Event(name, agent, json.loads(given))
+    if name == "Stop":
+        if _mode() != "recall" and (turns := list(_turns(event))):
+            with open_memory(folder, create=True) as memory:
+                memory.user(user).import_(_as_export(turns), format="jsonl")
+        return ""
+    if _mode() == "store" or not holds_memory(folder):
+        return ""
+    with open_memory(folder) as memory:
+        text = _rules(memory, user) if name == "SessionStart" else _recalled(memory, user, event)
+    if not text:
+        return ""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+
+
+def _recalled(memory: Memory, user: str, event: _Event) -> str:
+    """Recall for the prompt, quoted; what its own session said is before the model already."""
+    from zibaldone.log.filters import Filter
+    from zibaldone.text.client_text import own_words
+
+    prompt = own_words(event.text("prompt"))
+    if not prompt.strip():
+        return ""
+    others = Filter(exclude_session=event.text("session_id") or None)
+    return memory.recall(
+        prompt, user=user, filter=others, budget_tokens=MOST_TOKENS, timeout_s=_RECALL_S
+    ).quoted()
+
+
+def _rules(memory: Memory, user: str) -> str:
+    """Instructions and constraints of the user, quoted: they hold in every session."""
+    from zibaldone.api.profile import place_of
+    from zibaldone.recall.result import WISHES
+    from zibaldone.text.rendering import quotation
+    from zibaldone.views.notes import RULES
+
+    notes = [note for note in memory.user(user).profile.entries() if note.holds and note.kind in RULES]
+    lines: list[str] = []
+    for note in sorted(notes, key=place_of):
+        line = f"- {' '.join(note.text.split())}"
+        if line not in lines and len("\n".join((*lines, line))) <= _MOST_CHARACTERS:
+            lines.append(line)
+    return quotation("\n".join(lines), WISHES)
+
+
+def _turns(event: _Event) -> Iterable[Message]:
+    """The turns of the session so far: of its transcript, or as the program gave them."""
+    from dataclasses import replace
+    from datetime import UTC, datetime
+
+    from zibaldone.core import AGENT, Message
+    from zibaldone.importers.importing import reading
+    from zibaldone.importers.source import OpenedSource
+    from zibaldone.text.client_text import own_words
+
+    folder = event.text("cwd")
+    where = {"folder": folder} if folder else {}
+    if transcript := event.text("transcript_path"):
+        with OpenedSource(Path(transcript).expanduser()) as source:
+            talks = list(reading(source, _FORMATS.get(event.agent)).conversations())
+        turns = [turn for talk in talks for turn in talk.messages]
+    else:
+        session = event.text("session_id")
+        turns = [
+            Message(
+                content=turn["content"],
+                role=turn["role"],
+                session=session,
+                time=datetime.fromisoformat(turn["time"]),
+                id=f"{event.agent}:{session}:{turn['id']}",
+            )
+            for turn in event.given.get("messages", ())
+        ]
+    for turn in turns:
+        words = own_words(turn.content) if turn.role == "user" else turn.content
+        if turn.role in _SPEAKERS and not turn.is_noise and words.strip():
+            metadata = {**where, **turn.metadata, AGENT: event.agent}
+            yield replace(turn, content=words, metadata=metadata, time=turn.time or datetime.now(UTC))
+
+
+def _as_export(turns: Iterable[Message]) -> io.BytesIO:
+    """Messages as a file to import: known ones are left out, and those that were forgotten stay so."""
+    from zibaldone.importers.export import to_line
+
+    return io.BytesIO("".join(f"{to_line(message)}\n" for message in turns).encode())

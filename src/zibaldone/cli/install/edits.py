@@ -1,0 +1,266 @@
+"""Edits of other programs' configuration: something of ours in a file, and nothing else of it touched.
+
+What was there before is kept beside the file while ours is in it. It comes back byte for byte where ours is
+all that has changed; else ours is cut out. Every edit is worked out before the first file is written.
+
+An edit knows what of a text is `ours`; `put` gives a text, or a new file, with ours in it: what is to be
+there, unless given; and `cut` without. Each raises ValueError for a text that is not of its kind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zibaldone.errors import InvalidInput
+
+BACKUP = ".before-zibaldone"  # behind the name of a file
+_BEGIN, _END = "# zibaldone: begin", "# zibaldone: end"
+_BLOCK = re.compile(rf"\n?^{_BEGIN}\n(?P<ours>.*?)\n{_END}(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])")
+_BLANK = re.compile(r"\s*")
+_INDENT = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file as it is and as it is to be; None: not there."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    keeps: bool = False  # what was before, beside it
+    ends: bool = False  # what was kept goes
+
+    def make(self) -> None:
+        """Write the file, or delete it. Raises InvalidInput."""
+        real = self.path.resolve()  # of a symbolic link
+        try:
+            if self.keeps and self.before is not None:
+                _write(_backup_of(real), self.before, real)
+            if self.after is None:
+                real.unlink(missing_ok=True)
+                _remove_empty_folders(real)
+            elif self.after != self.before:
+                _write(real, self.after, real)
+            if self.ends:
+                _backup_of(real).unlink(missing_ok=True)
+        except OSError as error:
+            raise InvalidInput(
+                f"{str(self.path)!r} cannot be written ({error.strerror}): change its rights, and try again"
+            ) from error
+
+
+def put_in(edit: ConfigEdit) -> Change:
+    """The change that puts ours into a file; nothing is written yet. Raises InvalidInput, with the file."""
+    before = _read(edit.path)
+    with _named(edit.path):
+        keeps = before is not None and edit.ours(before) is None
+        return Change(edit.path, before, edit.put(before), keeps=keeps)
+
+
+def taken_out(edit: ConfigEdit) -> Change:
+    """The change that takes ours out of a file again. Raises as `put_in`."""
+    before, kept = _read(edit.path), _read(_backup_of(edit.path.resolve()))
+    with _named(edit.path):
+        ours = None if before is None else edit.ours(before)
+        if before is None or ours is None:
+            return Change(edit.path, before, before)
+        for earlier in (kept, None):
+            if edit.put(earlier, ours) == before:
+                return Change(edit.path, before, earlier, ends=True)
+        return Change(edit.path, before, edit.cut(before), ends=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is ours alone; all of them name us."""
+
+    path: Path
+    text: str
+
+    def ours(self, text: str) -> Any:
+        return text if "zibaldone" in text else None
+
+    def put(self, text: str | None, ours: Any = None) -> str:  # noqa: ARG002 - it takes the place of all
+        return self.text if ours is None else str(ours)
+
+    def cut(self, text: str) -> str:
+        return text  # never asked: `put` made all of it
+
+
+@dataclass(frozen=True, slots=True)
+class TomlTables:
+    """Tables at the end of a TOML file, between two comments."""
+
+    path: Path
+    text: str
+
+    def ours(self, text: str) -> Any:
+        tomllib.loads(text)
+        match = _BLOCK.search(text)
+        return match["ours"] if match else None
+
+    def put(self, text: str | None, ours: Any = None) -> str:
+        block = f"{_BEGIN}\n{self.text if ours is None else ours}\n{_END}\n"
+        if text is None or not text.strip():
+            return block
+        others = text if self.ours(text) is None else self.cut(text)
+        gap = "\n" if others.endswith("\n") else "\n\n"
+        new = f"{others}{gap}{block}" if others else block
+        try:
+            tomllib.loads(new)
+        except ValueError as error:
+            raise ValueError(f"it has tables already that are to be added ({error})") from error
+        return new
+
+    def cut(self, text: str) -> str:
+        return _BLOCK.sub("", text)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonMember:
+    """A member of an object in JSON, which may have comments and trailing commas."""
+
+    path: Path
+    keys: tuple[str, ...]  # from the outermost object on
+    value: Mapping[str, Any]
+
+    def ours(self, text: str) -> Any:
+        spans = _spans(_plain(text), self.keys)
+        return json.loads(_plain(text)[slice(*spans[-1][1:])]) if len(spans) > len(self.keys) else None
+
+    def put(self, text: str | None, ours: Any = None) -> str:
+        value = self.value if ours is None else ours
+        text = "{}\n" if text is None or not text.strip() else text
+        plain = _plain(text)
+        spans = _spans(plain, self.keys)
+        depth = len(spans) - 1  # of the objects that are there
+        _, start, end = spans[-1]
+        for key in reversed(self.keys[depth + 1 :]):
+            value = {key: value}
+        if depth == len(self.keys):
+            return text[:start] + _written(value, depth) + text[end:]
+        member = f"\n{_INDENT * (depth + 1)}{json.dumps(self.keys[depth])}: {_written(value, depth + 1)}"
+        closing = f"\n{_INDENT * depth}" if plain[start + 1 : end - 1].isspace() or end == start + 2 else ","
+        rest = text[start + 1 :]
+        return text[: start + 1] + member + closing + (rest.lstrip(" \n") if closing != "," else rest)
+
+    def cut(self, text: str) -> str:
+        plain = _plain(text)
+        name, _, end = _spans(plain, self.keys)[-1]
+        start, behind = len(text[:name].rstrip()), _skip(plain, end)
+        before = len(plain[:name].rstrip()) - 1
+        if plain[behind] == ",":
+            return text[:start] + text[behind + 1 :]
+        if plain[before] == ",":
+            return text[:before] + text[before + 1 : start] + text[end:]
+        return text[:start] + text[end:]
+
+
+ConfigEdit = WholeFile | TomlTables | JsonMember
+
+
+def _spans(plain: str, keys: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Where the outermost object is, and the members of it that the keys lead to, as far as there are any.
+
+    Of each (begin of its name, begin, end).
+    """
+    decode = json.JSONDecoder().raw_decode
+    start = _skip(plain, 0)
+    value, end = decode(plain, start)
+    spans = [(start, start, end)]
+    for depth in range(len(keys)):
+        if not isinstance(value, dict):
+            raise ValueError(f"{'.'.join(keys[:depth]) or 'all of it'} is no object")  # noqa: TRY004
+        if keys[depth] not in value:
+            break
+        key, at = None, start
+        while key != keys[depth]:
+            name = _skip(plain, at + 1)
+            key, at = decode(plain, name)
+            start = _skip(plain, _skip(plain, at) + 1)
+            value, end = decode(plain, start)
+            at = _skip(plain, end)
+        spans.append((name, start, end))
+    return spans
+
+
+def _skip(plain: str, at: int) -> int:
+    """The next place without a blank."""
+    match = _BLANK.match(plain, at)
+    return match.end() if match else at
+
+
+def _plain(text: str) -> str:
+    """JSON of a text of the same length: blanks for comments and trailing commas. Raises ValueError."""
+
+    def blank(match: re.Match[str]) -> str:
+        return match[1] or re.sub(r"[^\n]", " ", match[0])
+
+    plain = _TRAILING_COMMA.sub(blank, _COMMENT.sub(blank, text))
+    json.loads(plain)
+    return plain
+
+
+def _written(value: Any, depth: int) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + _INDENT * depth)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{str(path)!r} cannot be read ({error}); nothing was written") from error
+
+
+def _write(path: Path, text: str, like: Path) -> None:
+    """Put a file in place whole, with the rights of the one that is like it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = like.stat().st_mode & 0o777 if like.exists() else 0o644
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), mode)
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def _remove_empty_folders(path: Path) -> None:
+    with suppress(OSError):  # of one that is not empty
+        for folder in path.parents:
+            if folder in (Path.home(), Path.cwd()):
+                break
+            folder.rmdir()
+
+
+def _backup_of(real: Path) -> Path:
+    return real.with_name(real.name + BACKUP)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say of which file a fault is."""
+    try:
+        yield
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{str(path)!r} cannot be changed: {error}. Mend it or move it away, and run this again;"
+            " nothing was written"
+        ) from error
