@@ -42,9 +42,11 @@ export class Zibaldone {
         citations: import("./openapi.js").components["schemas"]["Citation"][];
         confidence: number;
         evidence: import("./openapi.js").components["schemas"]["Evidence"][];
+        missing: string[];
         ms: number;
         query: string;
         quoted: string;
+        reason: string;
         text: string;
         tokens: number;
     }>;
@@ -218,6 +220,25 @@ export class Zibaldone {
     /** All messages, as they come.
      * @param {Options<"exportMessages">} [options] @returns {AsyncGenerator<Message>} */
     export(options?: Options<"exportMessages">): AsyncGenerator<Message>;
+    /** Which memories are shared with the user. @param {Options<"listGrants">} [options] */
+    grants(options?: Options<"listGrants">): Promise<{
+        grants: import("./openapi.js").components["schemas"]["Grant"][];
+    }>;
+    /** For admins: let a user read a shared memory, and with `write` write into it.
+     * @param {string} scope @param {Options<"grant", "scope">} [options] */
+    grant(scope: string, options?: Options<"grant", "scope">): Promise<{
+        scope: string;
+        since: string;
+        user: string;
+        write: boolean;
+    }>;
+    /** For admins: take that back. @param {string} scope @param {Options<"revoke", "scope">} [options] */
+    revoke(scope: string, options?: Options<"revoke", "scope">): Promise<{
+        scope: string;
+        since: string;
+        user: string;
+        write: boolean;
+    }>;
     /** @param {Options<"listAudit">} [options] */
     audit(options?: Options<"listAudit">): Promise<{
         entries: import("./openapi.js").components["schemas"]["AuditEntry"][];

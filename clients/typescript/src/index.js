@@ -9,7 +9,8 @@
 import { ROUTES } from "./routes.js";
 
 /** What may have happened although no answer came, and would happen twice: not sent again then. @type {Operation[]} */
-const ONCE = ["ask", "forget", "correctMessage", "addProfileEntry", "changeProfileEntry", "editTopic", "maintain"];
+const ONCE = ["ask", "forget", "correctMessage", "addProfileEntry", "changeProfileEntry", "editTopic", "revoke",
+  "maintain"];
 const FIRST_WAIT_MS = 250, LONGEST_WAIT_MS = 60_000, ASK_S = 120, ASK_MORE_MS = 10_000;
 
 /** Any failure but the caller's own abort, which is thrown as it is. */
@@ -129,6 +130,14 @@ export class Zibaldone {
     const response = await this.#stream("exportMessages", options);
     for await (const line of split(response, "\n")) yield JSON.parse(line);
   }
+
+  /** Which memories are shared with the user. @param {Options<"listGrants">} [options] */
+  grants(options = {}) { return this.#call("listGrants", options); }
+  /** For admins: let a user read a shared memory, and with `write` write into it.
+   * @param {string} scope @param {Options<"grant", "scope">} [options] */
+  grant(scope, options = {}) { return this.#call("grant", { ...options, scope }); }
+  /** For admins: take that back. @param {string} scope @param {Options<"revoke", "scope">} [options] */
+  revoke(scope, options = {}) { return this.#call("revoke", { ...options, scope }); }
 
   /** @param {Options<"listAudit">} [options] */
   audit(options = {}) { return this.#call("listAudit", options); }

@@ -237,7 +237,7 @@ def write_reasons(recalled: Recall) -> None:
         (
             decision.rank,
             "kept" if decision.kept else "dropped",
-            decision.evidence.view,
+            f"{decision.evidence.scope} {decision.evidence.view}".strip(),
             ", ".join(map(str, decision.evidence.sources)),
             decision.evidence.tokens,
             " ".join(f"{c.channel}#{c.rank}" for c in decision.evidence.channels if c.rank),
