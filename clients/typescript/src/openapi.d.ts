@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest b19db977056015c52221d3e46df27e0458153a7f5a1d2de6477988b5e40d982f
+// Made by 'npm run generate' of the OpenAPI document with the digest 6ba998c333c78f557fde2b7ce0e35a70e5214d0a9a144d9d7065ac067736d131
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -63,6 +63,25 @@ export interface paths {
         /** Delete messages and all that was made from them, for good; a dry run only counts. */
         post: operations["forget"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memory/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List who may read, or write into, which shared memories. */
+        get: operations["listGrants"];
+        put?: never;
+        /** Let a user read a shared memory beside their own. */
+        post: operations["grant"];
+        /** Take a grant back, at once. */
+        delete: operations["revoke"];
         options?: never;
         head?: never;
         patch?: never;
@@ -413,6 +432,11 @@ export interface components {
              */
             session?: string | null;
             /**
+             * @description Of what is shared with the user, only these memories; all of it unless given.
+             * @default null
+             */
+            shared?: string[] | null;
+            /**
              * @description Only from then on: ISO 8601.
              * @default null
              */
@@ -462,6 +486,8 @@ export interface components {
             end: number;
             id: string | null;
             role: string | null;
+            /** @description The shared memory that has the message. */
+            scope: string;
             seq: number;
             session: string;
             start: number;
@@ -531,6 +557,8 @@ export interface components {
             };
             outdated: components["schemas"]["Outdated"] | null;
             role: string | null;
+            /** @description The shared memory that has it; empty: the user's own. */
+            scope: string;
             score: number;
             session: string;
             /** @description Seqs of its messages. */
@@ -596,6 +624,19 @@ export interface components {
             /** @constant */
             everything: true;
         });
+        /** @description The right to read a shared memory, and perhaps to write. */
+        Grant: {
+            /** @description The shared memory, a user of its own. */
+            scope: string;
+            /** Format: date-time */
+            since: string;
+            user: string;
+            write: boolean;
+        };
+        /** @description Who may read which shared memories. */
+        Grants: {
+            grants: components["schemas"]["Grant"][];
+        };
         JsonValue: unknown;
         /** @description Something that should be gone. */
         Leftover: {
@@ -672,6 +713,16 @@ export interface components {
             kind: "instruction" | "constraint" | "preference" | "fact" | "person" | "plan" | "decision";
             /** @description What holds. */
             text: string;
+        };
+        /** @description Let a user read a shared memory beside their own. */
+        NewGrant: {
+            /** @description The shared memory: a user of its own, such as team:design. */
+            scope: string;
+            /**
+             * @description They may write into it, too.
+             * @default false
+             */
+            write?: boolean;
         };
         /** @description A message in the OpenAI chat shape, and what belongs to it. */
         NewMessage: {
@@ -815,6 +866,11 @@ export interface components {
              */
             session?: string | null;
             /**
+             * @description Of what is shared with the user, only these memories; all of it unless given.
+             * @default null
+             */
+            shared?: string[] | null;
+            /**
              * @description Only from then on: ISO 8601.
              * @default null
              */
@@ -840,10 +896,14 @@ export interface components {
             /** @description How likely memory has the answer, 0 to 1. */
             confidence: number;
             evidence: components["schemas"]["Evidence"][];
+            /** @description Shared memories that could not be recalled. */
+            missing: string[];
             ms: number;
             query: string;
             /** @description The text, declared to be a quotation and no instruction. */
             quoted: string;
+            /** @description Why nothing was recalled; empty where something was. */
+            reason: string;
             /** @description Ready for a prompt; empty when nothing was recalled. */
             text: string;
             tokens: number;
@@ -1087,6 +1147,8 @@ export type EntryChange = components['schemas']['EntryChange'];
 export type Evidence = components['schemas']['Evidence'];
 export type Fault = components['schemas']['Fault'];
 export type Forget = components['schemas']['Forget'];
+export type Grant = components['schemas']['Grant'];
+export type Grants = components['schemas']['Grants'];
 export type JsonValue = components['schemas']['JsonValue'];
 export type Leftover = components['schemas']['Leftover'];
 export type LookedAt = components['schemas']['LookedAt'];
@@ -1096,6 +1158,7 @@ export type Maintained = components['schemas']['Maintained'];
 export type Message = components['schemas']['Message'];
 export type MessagePage = components['schemas']['MessagePage'];
 export type NewEntry = components['schemas']['NewEntry'];
+export type NewGrant = components['schemas']['NewGrant'];
 export type NewMessage = components['schemas']['NewMessage'];
 export type Outdated = components['schemas']['Outdated'];
 export type Passages = components['schemas']['Passages'];
@@ -1549,6 +1612,344 @@ export interface operations {
             };
             /** @description The body is not declared to be JSON. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header names no host of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something in the request cannot be used; `errors` say what. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key sent too many requests: wait as long as Retry-After says. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Busy or shutting down: wait as long as Retry-After says. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listGrants: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whose memory. Not needed with a user's key.
+                 * @example ann
+                 */
+                user?: string;
+                /** @description Only this shared memory. */
+                scope?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Grants"];
+                };
+            };
+            /** @description The body is not JSON, or nobody's memory was named. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed, or this one is unknown or was revoked. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not open this, or a page of another origin sent the request. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header names no host of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something in the request cannot be used; `errors` say what. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key sent too many requests: wait as long as Retry-After says. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Busy or shutting down: wait as long as Retry-After says. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    grant: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whose memory. Not needed with a user's key.
+                 * @example ann
+                 */
+                user?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": "team:design",
+                 *       "write": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewGrant"];
+            };
+        };
+        responses: {
+            /** @description As asked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Grant"];
+                };
+            };
+            /** @description The body is not JSON, or nobody's memory was named. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed, or this one is unknown or was revoked. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not open this, or a page of another origin sent the request. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not come in time. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not declared to be JSON. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The Host header names no host of this server. */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something in the request cannot be used; `errors` say what. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key sent too many requests: wait as long as Retry-After says. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Busy or shutting down: wait as long as Retry-After says. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke: {
+        parameters: {
+            query: {
+                /**
+                 * @description Whose memory. Not needed with a user's key.
+                 * @example ann
+                 */
+                user?: string;
+                /**
+                 * @description The shared memory.
+                 * @example team:design
+                 */
+                scope: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As asked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Grant"];
+                };
+            };
+            /** @description The body is not JSON, or nobody's memory was named. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed, or this one is unknown or was revoked. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key does not open this, or a page of another origin sent the request. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

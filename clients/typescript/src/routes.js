@@ -1,10 +1,13 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest b19db977056015c52221d3e46df27e0458153a7f5a1d2de6477988b5e40d982f
+// Made by 'npm run generate' of the OpenAPI document with the digest 6ba998c333c78f557fde2b7ce0e35a70e5214d0a9a144d9d7065ac067736d131
 /** @type {Record<import("./types.js").Operation, [method: string, path: string, inUrl: string[]]>} */
 export const ROUTES = {
   ask: ["POST","/v1/memory/ask",["user"]],
   listAudit: ["GET","/v1/memory/audit",["user","since","newest"]],
   exportMessages: ["GET","/v1/memory/export",["user","agent"]],
   forget: ["POST","/v1/memory/forget",["user"]],
+  revoke: ["DELETE","/v1/memory/grants",["user","scope"]],
+  listGrants: ["GET","/v1/memory/grants",["user","scope"]],
+  grant: ["POST","/v1/memory/grants",["user"]],
   maintain: ["POST","/v1/memory/maintain",["user"]],
   listMessages: ["GET","/v1/memory/messages",["user","agent","session","roles","since","until","metadata","after","limit","last"]],
   addMessages: ["POST","/v1/memory/messages",["user"]],
