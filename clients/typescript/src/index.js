@@ -143,6 +143,13 @@ export class Zibaldone {
   audit(options = {}) { return this.#call("listAudit", options); }
   /** @param {Options<"getStats">} [options] */
   stats(options = {}) { return this.#call("getStats", options); }
+  /** Shared memories, and who may read or write them. @param {Options<"listGrants">} [options] */
+  grants(options = {}) { return this.#call("listGrants", options); }
+  /** For admins: let a user read a shared memory, or `write` into it, too.
+   * @param {string} scope @param {Options<"grant", "scope">} [options] */
+  grant(scope, options = {}) { return this.#call("grant", { ...options, scope }); }
+  /** For admins: take that back. @param {string} scope @param {Options<"revoke", "scope">} [options] */
+  revoke(scope, options = {}) { return this.#call("revoke", { ...options, scope }); }
   /** Let views read what they have not read yet; the server does so by itself.
    * @param {Options<"maintain">} [options] */
   maintain(options = {}) { return this.#call("maintain", options); }
@@ -201,7 +208,7 @@ export class Zibaldone {
       }
     }
     const headers = new Headers(this.#options.key ? { authorization: `Bearer ${this.#options.key}` } : {});
-    if (method === "GET") return { url, init: { method, headers } };
+    if (method === "GET" || method === "DELETE") return { url, init: { method, headers } };
     headers.set("content-type", "application/json");
     return { url, init: { method, headers, body: JSON.stringify(body) } };
   }

@@ -72,6 +72,16 @@ test("the rest of the table of operations answers", { skip }, async () => {
   assert.deepEqual((await memory.audit({ newest: 5 })).entries, []);
 });
 
+test("a shared memory is recalled beside one's own, while it is granted", { skip }, async () => {
+  const memory = memoryOf("gina");
+  await memory.add("The launch is on 3 May.", { user: "team:design" });
+  await memory.grant("team:design");
+  assert.equal((await memory.grants()).grants.length, 1);
+  assert.match((await memory.recall("When is the launch?", { shared: ["team:design"] })).text, /3 May/);
+  await memory.revoke("team:design");
+  assert.equal((await memory.grants()).grants.length, 0);
+});
+
 test("an error has a code that stays, a hint, and the place of each fault", { skip }, async () => {
   const memory = memoryOf("finn");
   await memory.add(talk);

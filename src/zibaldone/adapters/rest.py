@@ -37,6 +37,7 @@ from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
 from zibaldone.recall.result import Passages
 from zibaldone.server.problems import ERRORS
+from zibaldone.views.hierarchy import Theme
 
 try:
     import httpx2
@@ -119,7 +120,7 @@ def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[
 
     @cache
     def returned() -> TypeAdapter[Any]:  # made when it is needed
-        declared = get_type_hints(method)["return"]
+        declared = get_type_hints(method, localns={"Theme": Theme})["return"]
         return TypeAdapter(_FOUND if declared is Passages else declared)
 
     @wraps(method)
