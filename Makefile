@@ -17,7 +17,7 @@ PYTEST ?= -n auto --dist worksteal
 # Compiled modules are kept whatever the environment says: tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-wide test-all test-browser test-model test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
+.PHONY: demo test test-wide test-all test-browser test-typescript test-model test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -38,6 +38,12 @@ test-all: $(VENV)/.installed-dev
 test-browser: $(VENV)/.installed-browser
 	command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null || true
 	AXE=$$(ls $(VENV)/axe.min.js 2>/dev/null) $(BIN)/pytest tests/browser
+
+# The TypeScript client: what is generated is up to date, all of it is typed, and node runs it against a server.
+test-typescript: $(VENV)/.installed-dev
+	cd clients/typescript && npm install --silent && PYTHON=../../$(BIN)/python npm run --silent generate && npm run --silent check
+	git diff --exit-code clients/typescript/src
+	$(BIN)/pytest -n 0 --wide tests/server/test_typescript.py
 
 # A real, weak model (SmolLM2-135M, 93 MB) through every prompt, on the loopback: minutes. Skips where it cannot be had.
 # TURNS=200 and DATA=path for more; with RECORD=folder a run that was stopped goes on.

@@ -24,8 +24,8 @@ stands beside its standard error over questions. [What is counted](research.md#w
 [what was tried](decisions.md) · [the papers' figures, row by row](papers.md)
 
 `recall` and `zibaldone` are one recall by default settings. `hybrid` is thirty lines of words and vectors
-over people's own turns, `bm25-user` is BM25 over the same, `bm25` over everybody's. `felt`: chats
-written by hand, with questions as people type them; `made`: questions made of a log
+over people's own turns, `bm25-user` is BM25 over the same, `bm25` over everybody's. `felt` are
+chats written by hand, with questions as people type them; `made` are questions made of a log
 ([how](research.md#on-your-own-log)).
 """
 

@@ -9,3 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "$distribution"
 cd "$folder"
 env -u PYTHONPATH -u ZIBALDONE_MEMORY -u ZIBALDONE_USER "$folder/venv/bin/python" -I "$smoke"
+# What a user downloads stays small: megabytes with compiled modules, without the installer.
+size=$(du -sm --exclude=pip --exclude='pip-*' --exclude='setuptools*' --exclude=pkg_resources "$folder/venv" | cut -f1)
+echo "installed: $size MB"
+[ "$size" -le 195 ] || { echo "more than 195 MB" >&2; exit 1; }

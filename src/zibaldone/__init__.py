@@ -21,6 +21,7 @@ from zibaldone.errors import (
     ModelUnavailable,
     NewerSchema,
     NotEncrypted,
+    NotGranted,
     QuestionOpen,
     RecallGivenUp,
     StorageBusy,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
     from zibaldone.log.filters import Filter
+    from zibaldone.log.grants import Grant
     from zibaldone.log.message_input import Attachment
     from zibaldone.log.retention import Retention, RetentionRule
     from zibaldone.models import (
@@ -122,6 +124,7 @@ __all__ = [
     "Evidence",
     "Filter",
     "ForeignKV",
+    "Grant",
     "IdConflict",
     "ImportInterrupted",
     "Imported",
@@ -146,6 +149,7 @@ __all__ = [
     "Moved",
     "NewerSchema",
     "NotEncrypted",
+    "NotGranted",
     "NotImported",
     "OpenAIChat",
     "OpenAIEmbedder",
@@ -214,6 +218,7 @@ _HOMES = {
     "recall.lookup": ("Lookup",),
     "log.audit": ("AuditEntry",),
     "log.filters": ("Filter",),
+    "log.grants": ("Grant",),
     "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
     "api.documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
     "engine.forgetting": ("Receipt", "Removed"),

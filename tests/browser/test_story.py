@@ -8,9 +8,15 @@ import re
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from server.loopback import servers
+from server.upstream import shared_upstream, upstream
+from zibaldone.testing import ScriptedModel
+from zibaldone.testing.fakes import Latch
+
+__all__ = ["shared_upstream", "upstream"]
 
 pytestmark = [
     pytest.mark.enable_socket,
@@ -25,6 +31,14 @@ HOSTILE = [
     '" autofocus onfocus="window.hurt = 3" hx-on:load="window.hurt = 4" x="',
     "\u202eevil\u202c \u05e9\u05dc\u05d5\u05dd " * 20,
     "An endless word: " + "w" * 20_000,
+    "![x](https://evil.example/x.png) [y](javascript:window.hurt=5) ```<script>window.hurt = 6</script>",
+    "| a | b |\n|---|---|\n| "
+    + "wide " * 60
+    + " | `"
+    + "w" * 300
+    + "` |\n\n```\n"
+    + "w" * 300
+    + "\n```\n# big",
     "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. " * 3,
 ]
 TALK = [
@@ -36,8 +50,8 @@ TALK = [
 ]
 PATHS = (
     "/", "/?q=Ruth", "/sessions", "/session?name=talk-0", "/session?name=hostile", "/message/1", "/timeline",
-    "/profile", "/topics", "/topics/CURRENT", "/topics/CURRENT/edit", "/themes", "/forget", "/forget?seq=1",
-    "/import", "/usage", "/users",
+    "/profile", "/live", "/recall?q=Ruth", "/topics", "/topics/CURRENT", "/topics/CURRENT/edit", "/themes",
+    "/forget", "/forget?seq=1", "/import", "/usage", "/users",
 )  # fmt: skip
 
 
@@ -56,7 +70,7 @@ def export(folder: Path, *more: str) -> Path:
         {
             "content": words,
             "session": "hostile",
-            "name": words[:60].strip(),
+            "name": " ".join(words[:60].split()),
             "metadata": {"title": words[:500]},
         }
         for words in (*HOSTILE, *more)
@@ -68,9 +82,10 @@ def export(folder: Path, *more: str) -> Path:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A server of an empty folder."""
+    """A server of an empty folder, with a model that is good at answers alone."""
+    model = ScriptedModel(lambda request: {"answer": "To **Lisbon**.", "sources": [1]})
     with servers(tmp_path_factory.mktemp("story")) as serving:
-        yield serving()
+        yield serving(chat=model)
 
 
 @pytest.fixture
@@ -85,6 +100,10 @@ def new_page(chromium):
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda line: faults.append(line.text) if line.type == "error" else None)
+        page.on(
+            "request",
+            lambda sent: None if sent.url.startswith(address) else faults.append(f"asks {sent.url}"),
+        )
         page.on(
             "response",
             lambda sent: faults.append(f"{sent.status} {sent.url}") if sent.status >= 400 else None,
@@ -108,24 +127,38 @@ def story(page, tmp_path):
     page.get_by_role("link", name="Import a file").click()
     page.set_input_files("input[type=file]", export(tmp_path, "w" * 500_000))
     page.get_by_role("button", name=re.compile("Import into")).click()
-    page.get_by_text("21 messages added.").wait_for()
+    page.get_by_text("23 messages added.").wait_for()
     page.get_by_role("link", name="Look at it").click()
     page.get_by_text("Talk 1 of May").wait_for()
 
     page.goto("/")
     page.locator("#q").press_sequentially("where did Ruth move", delay=20)
     page.locator("#results mark", has_text="moved").first.wait_for()
+    page.get_by_role("link", name="What a model would get of this").click()
     page.locator("#recall .recalled", has_text="moved to Lisbon").wait_for()
     assert "q=where+did+Ruth+move" in page.url
+    page.get_by_text("Narrow it down").click()
+    page.get_by_label("Said by").select_option("the assistant")
+    page.get_by_text("Nothing matches.").wait_for()
+    assert "role=assistant" in page.url
+    page.get_by_label("Said by").select_option("anybody")
+    page.locator("#results mark", has_text="moved").first.wait_for()
+    page.locator("#q").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator("h1", has_text="Talk").wait_for()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.type") == "search"
 
-    page.get_by_role("link", name="Profile").click()
+    page.get_by_role("link", name="Notes", exact=True).click()
     page.get_by_role("button", name=re.compile("^Pin: I prefer short answers")).first.click()
     page.locator(".tag", has_text="pinned").first.wait_for()
+    page.get_by_label("A new note").fill("I keep bees.")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete: I keep bees.").click()
+    page.get_by_text("Deleted: 1 note").click()
+    page.get_by_role("button", name="Put back: I keep bees.").click()
+    page.get_by_role("button", name="Delete: I keep bees.").wait_for()
 
     page.goto("/?q=bicycle+lock")
     page.locator("#results .sources a").first.click()
@@ -151,15 +184,60 @@ def full(new_page, address, tmp_path):
 
 
 def fill(page, tmp_path):
-    """Import, and make topics and themes."""
+    """Import, and make topics."""
     page.goto("/import")
     page.set_input_files("input[type=file]", export(tmp_path))
     page.get_by_role("button", name=re.compile("Import into")).click()
     page.get_by_text("known already").or_(page.get_by_text("added.")).first.wait_for()
-    for path in ("/topics", "/themes"):
-        page.goto(path)
-        page.locator("button[name=view]").click()
-        page.get_by_text("read.").wait_for()
+    page.goto("/topics")
+    page.locator("button[name=view]").click()
+    page.get_by_text("read.").wait_for()
+
+
+def test_the_answer_comes_after_the_passages(new_page, tmp_path):
+    """A model that takes its time holds nothing up; its answer then stands above them, with its sources."""
+    latch = Latch()
+
+    def answer(request):
+        latch.enter()
+        shown = json.loads(request.turns[-1].content)
+        return {
+            "answer": "She moved to **Lisbon**.",
+            "sources": [unit["seq"] for unit in shown.get("evidence", [])[:1]],
+        }
+
+    with servers(tmp_path / "memory") as serving, new_page(serving(chat=ScriptedModel(answer))) as page:
+        fill(page, tmp_path)
+        latch.shut()
+        page.goto("/")
+        page.locator("#q").fill("Where did Ruth move?")
+        page.keyboard.press("Enter")
+        page.locator("#results .passages mark", has_text="move").first.wait_for()
+        page.get_by_text("Looking into memory").wait_for()
+        latch.open()
+        page.locator(".answer strong", has_text="Lisbon").wait_for()
+        assert page.locator(".answer .passages .where").count() == 1
+
+
+def test_the_live_view_follows_the_gateway(new_page, tmp_path, upstream):
+    """A request that comes while one looks is there a moment later."""
+    with servers(tmp_path / "memory") as serving, new_page(address := serving(upstream=upstream.url)) as page:
+        page.goto("/live?user=me")
+        page.get_by_text("No request has come yet.").wait_for()
+        body = {"model": "m", "messages": [{"role": "user", "content": "I keep bees."}], "user": "me"}
+        httpx2.post(f"{address}/v1/chat/completions", json=body, timeout=60)
+        page.locator("#live .words", has_text="I keep bees.").first.wait_for()
+
+
+def test_keys_alone_lead_through(full):
+    """The first one skips the menu, each shows where it is, and "/" leads to the search."""
+    full.goto("/sessions")
+    full.keyboard.press("Tab")
+    assert full.evaluate("document.activeElement.className") == "skip"
+    full.keyboard.press("Tab")
+    assert full.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    full.keyboard.press("/")
+    assert full.evaluate("document.activeElement.type") == "search"
 
 
 def test_it_is_read_by_all(full, chromium, address, shots):
@@ -187,9 +265,13 @@ def test_it_is_read_without_scripts(chromium, address, full):
     plain = context.new_page()
     plain.goto("/")
     plain.fill("#q", "Ruth")
-    plain.get_by_role("button", name="Search").click()
+    plain.get_by_role("button", name="Ask").click()
     assert "moved to Lisbon" in plain.inner_text("#results")
-    assert "moved to Lisbon" in plain.inner_text("#recall")
+    plain.get_by_role("button", name="Answer this from memory").click()
+    assert "To Lisbon." in plain.inner_text(".answer")
+    plain.go_back()
+    plain.get_by_role("link", name="What a model would get of this").click()
+    assert "moved to Lisbon" in plain.inner_text(".recalled")
     for path in PATHS:
         assert plain.goto(path).ok, path
     context.close()

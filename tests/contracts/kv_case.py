@@ -16,11 +16,11 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone.models import Embedder
 from zibaldone.storage.database import Database
+from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
 from zibaldone.views.kvcache.model.turns import plain
-from zibaldone.views.kvcache.storage.store import FOLDER
 from zibaldone.views.kvcache.view import KVView
 
 LAYERS = (0, 1)

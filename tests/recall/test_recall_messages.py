@@ -49,13 +49,13 @@ def test_without_a_question(filled, options):
 
 
 def test_messages_ready_to_send(filled):
-    """What was recalled, quoted, and the question behind it."""
+    """What was recalled, quoted, and the question behind it, in one message: no two of one role in a row."""
     recalled = filled.recall("Where does Ada live?", user="ann")
-    context, question = recalled.as_messages()
+    (sent,) = recalled.as_messages()
+    assert sent == {"role": "user", "content": f"{recalled.quoted()}\n\nWhere does Ada live?"}
+    context, question = recalled.as_messages(role="system")
+    assert context == {"role": "system", "content": recalled.quoted()}
     assert question == {"role": "user", "content": "Where does Ada live?"}
-    assert context["role"] == "user"
-    assert recalled.text in context["content"]
-    assert recalled.as_messages(role="system")[0]["role"] == "system"
 
 
 def test_what_is_recalled_comes_right_before_the_last_turn_of_the_user(filled):
@@ -63,8 +63,11 @@ def test_what_is_recalled_comes_right_before_the_last_turn_of_the_user(filled):
     recalled = filled.recall(messages=CHAT, user="ann", min_confidence=0)
     later = [*CHAT, {"role": "assistant", "tool_calls": [{}]}, {"role": "tool", "content": "x"}]
     sent = recalled.as_messages(later)
-    assert sent[:3] + sent[4:] == later
-    assert sent[3]["content"] == recalled.quoted()
+    assert sent[:3] + sent[4:] == later[:3] + later[4:]
+    assert sent[3] == {**later[3], "content": f"{recalled.quoted()}\n\n{later[3]['content']}"}
+    parts = [{"type": "text", "text": "Where?"}]
+    (with_parts,) = recalled.as_messages([{"role": "user", "content": parts}])
+    assert with_parts["content"] == [{"type": "text", "text": recalled.quoted()}, *parts]
     objects = [SimpleNamespace(type="human", content="Hello"), SimpleNamespace(type="ai", content="Hi")]
     assert recalled.as_messages(objects)[1:] == objects
 
@@ -77,8 +80,9 @@ def test_what_tools_gave_back_is_no_turn_of_the_user(filled):
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "nothing"}]},
     ]
     sent = filled.recall(messages=chat, user="ann", min_confidence=0).as_messages(chat)
-    assert len(sent) == 4
-    assert sent[1:] == chat
+    assert len(sent) == 3
+    assert sent[1:] == chat[1:]
+    assert sent[0]["content"].endswith(chat[0]["content"])
 
 
 def test_nothing_recalled_is_nothing_sent(memory):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.search.lexical import LexicalIndex
-from zibaldone.search.saved import SavedIndex
+from zibaldone.search.saved import CompressedTexts, SavedIndex
 
 
 @pytest.mark.parametrize(
@@ -26,25 +26,23 @@ def test_numbers_are_no_wider_than_they_are(numbers, bytes_each):
 
 @given(st.lists(st.text(max_size=20), max_size=70), st.lists(st.integers(0, 70), max_size=3))
 def test_long_texts(texts, cuts):
-    """However many were put behind how many others, they are read as they were, and saved as all at once."""
+    """However many were put behind how many others, and taken out, they are read as they were."""
     cuts = [0, *sorted(min(cut, len(texts)) for cut in cuts), len(texts)]
-    saved, at_once, behind = SavedIndex(), SavedIndex(), None
-    for start, end in pairwise(cuts):
-        saved = SavedIndex()
-        saved.put_long_texts("all", texts[start:end], behind)
-        behind = saved.long_texts("all")
-    assert list(behind) == texts
-    assert [behind[place] for place in reversed(range(len(texts)))] == texts[::-1]
-    at_once.put_long_texts("all", texts, None)
-    for name, array in at_once.arrays.items():
-        np.testing.assert_array_equal(saved[name], array)
+    saved = SavedIndex()
+    parts = [CompressedTexts.of(texts[start:end]) for start, end in pairwise(cuts)]
+    saved.put_long_texts("all", CompressedTexts.joined(parts))
+    read = saved.long_texts("all")
+    assert list(read) == texts
+    assert [read[place] for place in reversed(range(len(texts)))] == texts[::-1]
+    mask = np.array([len(text) % 3 > 0 for text in texts], dtype=bool)
+    assert list(read.keep(mask)) == [text for text in texts if len(text) % 3 > 0]
 
 
 def test_long_texts_are_compressed():
     """What comes again and again takes a third at most."""
     texts = [f"On day {day} we walked from the harbour to the lighthouse again." for day in range(200)]
     saved = SavedIndex()
-    saved.put_long_texts("all", texts, None)
+    saved.put_long_texts("all", CompressedTexts.of(texts))
     assert sum(array.nbytes for array in saved.arrays.values()) < len("".join(texts)) / 3
 
 
@@ -58,7 +56,7 @@ def test_postings_that_are_far_from_each_other():
         )
     saved = SavedIndex()
     index.save(saved)
-    opened = LexicalIndex(saved)
+    opened = LexicalIndex([saved])
     for one in (index, opened):
         assert one.postings("rare")[0].tolist() == list(rare)
         assert one.postings("rare")[1].tolist() == list(rare.values())

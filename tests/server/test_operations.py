@@ -57,6 +57,9 @@ ROWS = {
     "ask": Row("Lisbon", "ask 'Where has Ann lived?'"),
     "search": Row("Lisbon", "search Lisbon --limit 5"),
     "timeline": Row("Lisbon", "timeline 'moving to Lisbon'"),
+    "listGrants": Row("team:design", "admin grants"),
+    "grant": Row("team:design", "admin grant team:design"),
+    "revoke": Row("team:", "admin revoke team:ops"),
     "listAudit": Row("read", "audit"),
     "getProfile": Row("Always answer in French.", "profile", {"notes": {}}),
     "addProfileEntry": Row("", "notes add 'No nuts.' --kind constraint"),
@@ -91,7 +94,7 @@ ROWS = {
 }
 CHANGES = set(
     """addMessages importFile correctMessage forget addProfileEntry changeProfileEntry pinProfileEntry
-    editProfileEntry retireProfileEntry editTopic maintain rebuild retention""".split()
+    editProfileEntry retireProfileEntry editTopic maintain rebuild retention grant revoke""".split()
 )
 BY_REST = [operation for operation in OPERATIONS if operation.rest]
 BY_CLI = [operation for operation in OPERATIONS if operation.cli]
@@ -175,6 +178,8 @@ def house(tmp_path_factory):
         for user in ("ann", "cid"):
             memory.add(TALK, user=user)
         memory.add("I play chess.", user="bob")
+        for user, scope in (("ann", "team:design"), ("cid", "team:design"), ("cid", "team:ops")):
+            memory.admin.grant(scope, user=user)
         memory.maintain(views=["topics", "hierarchy", "notes"])
         memory.user("cid").topics.export(exported)
     house = House(folder, exported)

@@ -10,6 +10,7 @@ import pytest
 from loopback import servers
 
 from zibaldone import Memory
+from zibaldone.testing import ScriptedModel
 
 FORM = {"Origin": ""}  # replaced by the server's own, as a browser sends it
 TALK = [
@@ -96,7 +97,7 @@ def test_a_recall_says_what_why_and_why_not(browser):
     """The text with its tokens, the reasons of what is in, and of a message that is asked for."""
     page = text_of(get(browser, "/recall", q="Where did Ruth move?", budget=250, seq=1))
     assert "My sister Ruth moved to Lisbon in May." in page
-    assert re.search(r"Tokens \d+ Confidence \d+ %", page)
+    assert re.search(r"Tokens \d+ Confidence \d+ of 100", page)
     assert "Message 1 is in:" in page
     assert "There was no message 99" in text_of(get(browser, "/recall", q="Where did Ruth move?", seq=99))
 
@@ -121,6 +122,18 @@ def test_sessions_are_found_by_their_titles(browser):
     """All of the words, in whatever case."""
     assert "Ruth in Lisbon" in get(browser, "/sessions", words="LISBON ruth")
     assert "No session has these words" in get(browser, "/sessions", words="lisbon berlin")
+    beside = re.search(r'hx-get="(/sessions[^"]+)"', get(browser, "/", q="ruth in lisbon"))[1]
+    found = browser.get(unescape(beside), headers={"HX-Request": "true"}).text
+    assert "Ruth in Lisbon" in text_of(found)
+    assert "<form" not in found
+
+
+def test_weak_passages_are_folded(browser):
+    """Where nothing is clearly about it the page says so first; what is, stands open."""
+    weak = get(browser, "/", user="lou", q="submarine warranty")
+    assert "Nothing clearly about this." in text_of(weak)
+    assert re.search(r"<details><summary>The nearest 3 passages</summary>", weak)
+    assert "Nothing clearly" not in get(browser, "/", user="ann", q="Where did my sister Ruth move?")
 
 
 def test_what_is_not_there_is_a_page_too(browser):
@@ -140,23 +153,39 @@ def test_the_timeline_has_lines_of_a_time(browser):
     assert browser.get("/timeline?since=tomorrow&user=ann").status_code == 422
 
 
-def test_an_entry_of_the_profile_is_pinned_edited_and_retired(browser):
-    """Each by its form; what is retired stands below."""
+def test_a_note_is_added_pinned_edited_deleted_and_put_back(browser):
+    """Each by its form, in plain words; what is deleted is folded away, and told to no model."""
     add(browser, "pat", "My manager is Ruth.")
     page = get(browser, "/profile", user="pat")
+    assert "Retire" not in page
     entry = re.search(r'<li id="e([\d.]+)"', page)[1]
     assert "pinned" in post(browser, f"/profile/{entry}", "pat", {"act": "pin"}).text
     edited = post(browser, f"/profile/{entry}", "pat", {"act": "edit", "text": "My manager is Judith."})
     assert "My manager is Judith." in edited.text
-    gone = text_of(post(browser, f"/profile/{entry}", "pat", {"act": "retire"}).text)
-    assert "No longer holds" in gone
+    gone = post(browser, f"/profile/{entry}", "pat", {"act": "delete"}).text
+    assert "Deleted: 1 note" in text_of(gone)
     assert "Judith" not in get(browser, "/profile/text", user="pat")
+    (text,) = re.findall(r'name="text" value="([^"]+)"', gone)
+    post(browser, f"/profile/{entry}", "pat", {"act": "edit", "text": text})
+    assert "My manager is Judith." in get(browser, "/profile/text", user="pat")
     added = post(browser, "/profile", "pat", {"kind": "constraint", "text": "No nuts."})
     assert "No nuts." in added.text
     assert "need a chat model" in added.text
     assert post(browser, "/profile", "pat", {"kind": "wish", "text": "x"}).status_code == 422
     assert post(browser, f"/profile/{entry}", "pat", {"act": "burn"}).status_code == 422
     assert post(browser, "/profile/77.0", "pat", {"act": "pin"}).status_code == 404
+
+
+def test_forgetting_begins_where_one_looks(browser):
+    """At a message, a session and a note, each with a dry run in words that name a session by its title."""
+    add(browser, "zoe", "My manager is Ada.", session="3f2c-uuid", metadata={"title": "Family"})
+    for path in ("/message/1", "/session?name=3f2c-uuid", "/profile"):
+        page = browser.get(path, params={"user": "zoe", "name": "3f2c-uuid"}).text
+        look = browser.get(unescape(re.search(r'href="(/forget\?(?:seq|session)=[^"]+)"', page)[1])).text
+        assert "Forget 1 message?" in text_of(look), path
+        assert "uuid" not in text_of(look)
+    assert "“Family”" in get(browser, "/forget", user="zoe", session="3f2c-uuid")
+    assert "/forget" not in get(browser, "/usage", user="zoe")
 
 
 def test_a_topic_document_is_read_edited_and_looked_back_on(browser):
@@ -175,10 +204,41 @@ def test_a_topic_document_is_read_edited_and_looked_back_on(browser):
     assert "Ruth has a balcony." in text_of(get(browser, f"{path}/history"))
 
 
-def test_themes_are_a_list_that_leads_to_facts(browser):
-    """Each has its name and its number of facts, and a page behind it."""
-    theme = re.search(r'href="(/themes/\d+)[^"]*".*\d+ facts?', get(browser, "/themes"))
-    assert "/message/" in get(browser, theme[1])
+def test_topics_and_themes_are_for_people_where_a_model_made_them(browser, serving):
+    """What is made without one has no names that one can read: its parts are not in the menu."""
+    for path in ("/topics", "/themes"):
+        assert f'href="{path}' not in get(browser, "/")
+        assert "none is configured" in get(browser, path)
+        assert re.search(r'href="/sessions', get(browser, path))
+
+    def answer(request):
+        shown = json.loads(request.turns[-1].content).get("messages", [])
+        told = " ".join(f"{said['speaker']}: {said['text']}" for said in shown)
+        facts = [{"text": said["text"], "sources": [said["seq"]]} for said in shown]
+        return {
+            "hierarchy.episodes": {"starts": []},
+            "hierarchy.narrate": {"title": "Trams", "narrative": told},
+            "hierarchy.predict": {"expected": []},
+            "hierarchy.distil": {"statements": facts},
+        }[request.task]
+
+    with httpx2.Client(base_url=serving(chat=ScriptedModel(answer)), timeout=60) as asking:
+        asking.headers["Origin"] = str(asking.base_url).rstrip("/")
+        for day in range(1, 5):
+            of_day = {
+                "time": f"2024-05-0{day}T10:00",
+                "session": f"s{day}",
+                "metadata": {"title": f"Day {day}"},
+            }
+            add(asking, "me", *(words for _, words in TALK), **of_day)
+        assert "Draw themes" in get(asking, "/themes", user="me")
+        post(asking, "/maintain", "me", {"view": "hierarchy"})
+        assert 'href="/themes' in get(asking, "/", user="me")
+        theme = re.search(
+            r'href="(/themes/\d+)[^"]*"><bdi class="name">([^<]+)<', get(asking, "/themes", user="me")
+        )
+        assert re.fullmatch(r"Day \d", theme[2])
+        assert "/message/" in get(asking, theme[1], user="me")
 
 
 def test_forgetting_is_looked_at_first(browser):
@@ -238,15 +298,51 @@ def test_a_note_that_is_dropped_keeps_a_harmless_name(browser, name, session):
     assert "A scarf for Anna." in get(browser, "/session", user="lea", name=session)
 
 
-def test_views_are_made_on_demand(browser):
-    """Topics and themes wait for a click, and say when they are there."""
-    for day in range(1, 5):
-        add(browser, "joy", *(words for _, words in TALK), time=f"2024-05-0{day}T10:00", session=f"s{day}")
-    for view, path in (("topics", "/topics"), ("hierarchy", "/themes")):
-        assert "There are no" in get(browser, path, user="joy")
-        assert "read." in text_of(post(browser, "/maintain", "joy", {"view": view}).text)
-    assert re.search(r"\d+ facts?", get(browser, "/themes", user="joy"))
-    assert post(browser, "/maintain", "joy", {"view": "everything"}).status_code == 422
+def test_pages_are_in_plain_words(browser):
+    """People's names, titles and notes; nothing of what the machine is made of, and no ids in headings."""
+    add(browser, "eva", "My manager is Ada. **Call** her.", session="c0ffee-1", metadata={"title": "Work"})
+    add(browser, "eva", "Noted.", role="assistant", session="c0ffee-1", id="chatgpt:1:2")
+    post(browser, "/maintain", "eva", {"view": "all"})
+    paths = (
+        "/",
+        "/?q=Ada",
+        "/sessions",
+        "/session?name=c0ffee-1",
+        "/message/1",
+        "/profile",
+        "/usage",
+        "/forget?seq=1",
+    )
+    pages = {
+        path: browser.get(path, params={"user": "eva", "q": "Ada", "name": "c0ffee-1", "seq": 1}).text
+        for path in paths
+    }
+    pages["receipt"] = post(browser, "/forget", "eva", {"seq": "1"}).text
+    for path, page in pages.items():
+        assert not re.search(r"\b(units?|vectors?|semantics?|retire)\b", text_of(page), re.IGNORECASE), path
+        assert "c0ffee" not in "".join(re.findall(r"<(?:h1|h2|title)[ >].*?</", page, re.DOTALL)), path
+    assert "Work" in text_of(pages["/?q=Ada"])
+    assert "You Work" in text_of(pages["/?q=Ada"])
+    assert "<strong>Call</strong> her" in pages["/session?name=c0ffee-1"]
+    assert "ChatGPT" in text_of(pages["/session?name=c0ffee-1"])
+
+
+def test_a_search_is_narrowed(browser):
+    """By who said it, when, and where it came from; links keep what was chosen."""
+    garden = {"metadata": {"title": "Garden"}}
+    add(browser, "kim", "I planted a pear tree.", time="2024-05-01T10:00", id="slack:c:1", **garden)
+    add(browser, "kim", "The pear tree needs water.", time="2024-06-01T10:00", role="assistant")
+    for chosen, left in (
+        ({"role": "user"}, "planted"),
+        ({"role": "assistant"}, "water"),
+        ({"until": "2024-05-01"}, "planted"),
+        ({"since": "2024-05-02"}, "water"),
+        ({"source": "slack"}, "planted"),
+    ):
+        found = text_of(get(browser, "/", user="kim", q="pear tree", **chosen))
+        assert ("planted" in found, "water" in found) == (left == "planted", left == "water"), chosen
+    assert 'value="2024-05-02"' in get(browser, "/", user="kim", q="pear", since="2024-05-02")
+    assert browser.get("/?user=kim&q=pear&since=soon").status_code == 422
 
 
 def test_usage_says_what_is_held(browser):

@@ -19,7 +19,7 @@ def answering(request):
         raise ModelFailed("the model is down")
     if not shown["asked"]:
         return {"queries": [{"query": "<i>Pip</i>"}]}
-    return {"answer": "<script>alert(1)</script> Pip", "sources": [1]}
+    return {"answer": "<script>alert(1)</script> **Pip**", "sources": [1]}
 
 
 @pytest.fixture
@@ -37,26 +37,41 @@ def ask(browser, question, **options):
 
 
 def test_an_answer_links_to_the_messages_that_it_cites(browser):
-    """Above it stands what was looked for; nobody's words are markup."""
+    """With its Markdown, and what was looked for; nobody's words are markup."""
     page = ask(browser, "Who is my dog?").text
     assert "first look" in page
     assert "&lt;i&gt;Pip&lt;/i&gt;" in page
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; Pip" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; <strong>Pip</strong>" in page
     assert "<script>alert" not in page
     assert "&lt;b&gt;Pip&lt;/b&gt;" in page
     assert re.search(r'href="/message/1[?"]', page)
-    assert page.count("<ol") == page.count("</ol>") == 1
+    assert page.count("<ol") == page.count("</ol>") == 2
     assert page.rstrip().endswith("</html>")
 
 
-def test_the_box_is_there_where_a_model_is(browser, tmp_path, serving):
-    """Without one the page names the setting, and the menu has no such part."""
-    assert "<form" in browser.get("/ask?user=ann").text
+def test_search_does_not_wait_for_the_answer(browser):
+    """The passages come at once, and a form that fetches the answer: at a click, while one types."""
+    page = browser.get("/?q=Who+is+my+dog%3F&user=ann").text
+    assert "&lt;b&gt;<mark>" not in page
+    assert "beagle" in page
+    form = re.search(r'<form action="/ask[^>]*hx-trigger="([^"]*)"', page)
+    assert form[1] == "load, submit"
+    assert "beagle" in ask(browser, "Who is my dog?", headers={"HX-Request": "true"}).text
+    typing = browser.get("/?q=Who+is+my+dog%3F&user=ann", headers={"HX-Request": "true"}).text
+    assert 'hx-trigger="submit"' in typing
+
+
+def test_an_answer_is_narrowed_as_the_search_is(browser):
+    """What a filter leaves out is shown to no model."""
+    assert "beagle" not in browser.post("/ask?user=ann&role=assistant", data={"question": "My dog?"}).text
+
+
+def test_nothing_is_asked_where_no_model_is(tmp_path, serving):
+    """The search is there all the same."""
     with httpx2.Client(base_url=serving(tmp_path / "plain")) as plain:
-        page = plain.get("/ask?user=ann").text
-        assert "ZIBALDONE_CHAT_MODEL" in page
-        assert "Your question" not in page
-        assert 'href="/ask' not in page
+        page = plain.get("/?q=dog").text
+        assert "Nothing matches" in page
+        assert "/ask" not in page
 
 
 def test_a_failing_model_leaves_what_was_recalled(browser):

@@ -332,8 +332,9 @@ def test_rows_in_postgresql_and_the_rest_in_a_bucket(url, bucket):
         )
 
 
-def test_opening_a_memory_asks_nothing_of_the_bucket(memory, bucket, place):
+def test_opening_a_memory_asks_nothing_of_the_bucket(memory, bucket, place, monkeypatch):
     """It may be down: what a crash left is swept by whoever maintains."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 1000)
     bucket.requests.clear()
     with open_memory(place, **SETTINGS) as other:
         other.add("A tulip.", user="ann")
@@ -434,7 +435,7 @@ def test_an_older_snapshot_takes_no_newer_index_away(memory, bucket):
         with database.read("ann") as connection:
             (now,) = connection.execute(current).scalars()
         assert (then != now, any(key.endswith(then) for key in bucket.objects)) == (True, False)
-        assert database.saved.contents(older, "ann", "messages") is None
+        assert database.saved.contents("ann", then) is None
     with database.read("ann") as connection:
         assert list(connection.execute(current).scalars()) == [now]
 

@@ -289,7 +289,7 @@ def in_an_index(memory):
     text = np.frombuffer(LEFT.encode(), dtype=np.uint8)
     saved = memory._database.saved
     with saved.draft("ann", "old", {"text": text}, {}) as draft, memory._database.write("ann") as connection:
-        saved.publish(connection, "ann", "old", draft)
+        saved.publish(connection, "ann", "old", draft, [], [])
 
 
 @pytest.mark.parametrize(

@@ -92,12 +92,13 @@ def test_migrating_again_does_nothing(database):
 
 
 def test_a_folder_that_kept_themes_keeps_none(database):
-    """What the first tables had of themes and thresholds is gone, and all else is as in a new folder."""
+    """Themes and thresholds of the first tables are gone, grants are there, and all is as in a new folder."""
     with database.write() as connection:
         expected = described(connection)
         for statement in (
             "ALTER TABLE hierarchy_states ADD COLUMN grouped BIGINT NOT NULL DEFAULT 0",
             "ALTER TABLE hierarchy_states ADD COLUMN theme_cap BIGINT NOT NULL DEFAULT 0",
+            "DROP TABLE grants",
             "CREATE TABLE hierarchy_thresholds (embedder TEXT PRIMARY KEY, thresholds TEXT NOT NULL)",
             f"DELETE FROM migrations WHERE number > {FIRST}",
         ):

@@ -129,6 +129,7 @@ def test_injected_sql_sees_nobody_else(served, attack):
         "TRUNCATE users",
         "INSERT INTO server_keys VALUES ('k', 'd', 'bea', NULL, 0, 0, NULL, NULL)",
         "INSERT INTO users VALUES ('cid', 1, 1, 1, 1)",
+        """INSERT INTO grants ("user", scope, write, since_us) VALUES ('ann', 'bea', 1, 0)""",
         "INSERT INTO bucket VALUES ('b', 's3://elsewhere', 0)",
         "CREATE TABLE mine (of text REFERENCES users)",
     ],
@@ -148,6 +149,30 @@ def test_what_belongs_to_nobody_is_not_one_user_s_to_see(served, served_url, mon
         assert tried(connection, "SELECT * FROM server_keys") == []
     assert keys.authenticate(made.token).user == "bea"
     keys.close()
+
+
+def test_a_user_s_transaction_reads_its_own_grants_and_changes_none(served_url, monkeypatch):
+    """So that SQL injected there opens no memory, nor keeps one open; the server gives, takes and recalls."""
+    monkeypatch.setenv("ZIBALDONE_WALL_KEY", KEY)
+    with Memory.from_env(served_url) as memory:
+        memory.add("The design review is on Thursday.", user="team")
+        for user in ("ann", "bea"):
+            memory.admin.grant("team", user=user)
+        with memory._database.write("ann") as connection:
+            for change in (
+                "DELETE FROM grants",
+                "UPDATE grants SET write = 1",
+                "UPDATE grants SET scope = 'bea'",
+            ):
+                tried(connection, change)
+            assert tried(connection, 'SELECT "user", scope, write FROM grants') == [("ann", "team", 0)]
+        with memory._database.write("team") as connection:
+            assert tried(connection, "SELECT * FROM grants") == []
+        assert "Thursday" in memory.recall("When is the design review?", user="ann").text
+        memory.admin.revoke("team", user="ann")
+        assert not memory.recall("When is the design review?", user="ann")
+        memory.forget(user="bea", everything=True)
+        assert memory.admin.grants() == []
 
 
 def test_a_proof_is_good_for_one_transaction_and_one_user(served):

@@ -1,5 +1,6 @@
 """Saved indexes: what is opened, what is not, and what is left of them."""
 
+import random
 import shutil
 
 import pytest
@@ -7,8 +8,9 @@ import pytest
 from zibaldone import Memory
 from zibaldone.engine.verification.places import Inflating
 from zibaldone.search import unit_index
-from zibaldone.storage import objects
+from zibaldone.storage import objects, saved_indexes
 from zibaldone.storage.objects import FileObjects
+from zibaldone.storage.saved_indexes import SavedIndexes
 from zibaldone.views import index_files, unit_cache
 
 TEXTS = ["My dentist is Dr. Moss.", "The heron came back to the pond.", "I moved to Lisbon in May 2023."]
@@ -57,6 +59,15 @@ def said_in(path):
     """The bytes of a file, and what is compressed in it."""
     data = path.read_bytes()
     return data + Inflating().feed(data, last=True)
+
+
+def raising(error):
+    """A function that fails."""
+
+    def fail(*given, **options):
+        raise error
+
+    return fail
 
 
 def answer(memory, user="ann"):
@@ -219,19 +230,135 @@ def test_each_user_has_files_of_their_own(filled):
 
 
 def test_little_is_not_worth_a_file(opened, monkeypatch):
-    """Nor is a file written again for a few messages more; for a quarter as many as the least it is."""
+    """Nor is a segment for a few messages more; for a quarter as many as the least it is."""
     monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 8)
     memory = opened()
 
     def written(texts):
         memory.add(texts, user="ann")
         memory.maintain()
-        return [path.stat().st_mtime_ns for path in files(memory)]
+        return files(memory)
 
     assert written([f"The kettle whistles {time} times." for time in range(7)]) == []
-    [before, *_] = written("The kettle is new.")
-    assert written("Rye bread rises slowly.")[0] == before
-    assert written("Rye bread rises at last.")[0] > before
+    [first] = written("The kettle is new.")
+    assert written("Rye bread rises slowly.") == [first]
+    both = written("Rye bread rises at last.")
+    assert len(both) == 2
+    assert first in both
+
+
+def test_it_saves_itself(opened, extended):
+    """Who adds message by message, never maintains and is killed leaves little to be indexed by the next."""
+    memory = opened()
+    for number in range(9):
+        memory.add([f"The kettle whistles {number} times.", "My dentist is Dr. Moss."], user="ann")
+    expected = answer(memory)
+    extended.clear()
+    assert answer(opened()) == expected
+    assert sum(extended) == 0
+
+
+def test_whoever_closes_saves(opened, extended, monkeypatch):
+    """What was too little while somebody waited is saved at the end."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 4)
+    memory = opened()
+    for text in [*TEXTS, *TEXTS[1:]]:
+        memory.add(text, user="ann")
+    memory.close()
+    memory.close()
+    extended.clear()
+    assert "Moss" in answer(opened())[0]
+    assert sum(extended) == 0
+
+
+def test_segments_are_few_and_become_one(opened, monkeypatch):
+    """Each is written again when three times as much stands behind it."""
+    memory = opened()
+    counts = []
+    for number in range(40):
+        memory.add([f"The kettle whistles {number} times.", "Rye bread rises."], user="ann")
+        counts.append(len(files(memory)))
+    assert 1 in counts[3:]
+    assert counts[-1] > 6  # whoever adds writes no large one
+    memory.maintain()
+    assert len(files(memory)) <= 6
+
+
+@pytest.mark.parametrize("crash", ["put", "publish"])
+def test_a_crash_while_a_segment_is_written(filled, opened, crash, monkeypatch):
+    """Segments that are there stay, and what was half written goes with the next maintenance."""
+
+    def killed(*given, **options):
+        raise KeyboardInterrupt
+
+    memory = filled()
+    before = files(memory)
+    owner = FileObjects if crash == "put" else SavedIndexes
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, crash, killed)
+        patched.setattr(SavedIndexes, "_release", killed)
+        with pytest.raises(KeyboardInterrupt):
+            memory.add(TEXTS[1:], user="ann")
+    assert set(before) <= set(files(memory))
+    memory = opened()
+    assert len(memory.messages(user="ann")) == 5
+    with monkeypatch.context() as patched:
+        patched.setattr(saved_indexes, "_GRACE_S", -1.0)
+        memory.maintain()
+    assert len(files(memory)) == 2
+    assert "Moss" in answer(memory)[0]
+
+
+def test_a_damaged_segment_is_named_and_made_anew(filled, opened, caplog):
+    """Those before it are opened; it, and those behind it, are made from rows and saved again."""
+    memory = filled()
+    (first,) = files(memory)
+    memory.add(["Dr. Moss has the heron.", "The heron left."], user="ann")
+    memory.add(["The heron is back.", "Rye bread."], user="ann")
+    expected = answer(memory)
+    second = next(path for path in files(memory) if path != first)
+    damaged_bytes = bytearray(second.read_bytes())
+    damaged_bytes[-9] ^= 1
+    second.write_bytes(damaged_bytes)
+    again = opened()
+    assert answer(again) == expected
+    assert "is damaged and will be made anew" in caplog.text
+    again.maintain()
+    assert second not in files(again)
+    assert first in files(again)
+    assert answer(opened()) == expected
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_a_saved_index_answers_as_a_fresh_one(opened, seed, monkeypatch):
+    """Adds, forgettings, maintenance, damage and crashes of several processes, in any order."""
+    chance, memories = random.Random(seed), [opened(), opened()]
+    words = "heron dentist Moss kettle kettles whistling whistled whistles Lisbon pond bassoon rowing".split()
+    for _ in range(25):
+        memory = chance.choice(memories)
+        match chance.choice(["add"] * 6 + ["forget", "maintain", "damage", "anew", "crash"]):
+            case "add":
+                texts = [" ".join(chance.choices(words, k=5)) + "." for _ in range(chance.randint(1, 4))]
+                memory.add(texts, user="ann", session=chance.choice("ab"))
+            case "forget" if seqs := [message.seq for message in memory.messages(user="ann")]:
+                memory.forget(user="ann", seqs=chance.sample(seqs, min(len(seqs), 2)))
+            case "maintain":
+                memory.maintain()
+            case "damage" if there := files(memory):
+                path = chance.choice(there)
+                path.write_bytes(path.read_bytes()[: chance.choice([0, 50, -7])])
+            case "anew":
+                memory.close()
+                memories[memories.index(memory)] = opened()
+            case "crash":
+                with monkeypatch.context() as patched:
+                    patched.setattr(SavedIndexes, "publish", raising(OSError("gone")))
+                    memory.add("The kettle.", user="ann")
+        answers = [answer(each) for each in [*memories, opened()]]
+        with monkeypatch.context() as patched:
+            patched.setattr(index_files, "segments", lambda *_: {})
+            assert answers == [answer(opened())] * 3
 
 
 def test_what_a_killed_writer_left_goes_with_the_next_maintenance(filled):

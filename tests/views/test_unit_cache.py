@@ -75,7 +75,7 @@ def test_a_saved_index_counts_what_it_reads_where_it_lies(word_embedder):
     index = UnitIndex(DIMENSION, word_embedder)
     index.extend(made(300), np.ones((300, DIMENSION), dtype=np.float32))
     saved = index.save()
-    again = UnitIndex(DIMENSION, word_embedder, saved)
+    again = UnitIndex(DIMENSION, word_embedder, [saved])
     on_disk = sum(array.nbytes for array in saved.arrays.values())
     assert on_disk <= again.nbytes < index.nbytes
     before = again.nbytes

@@ -110,7 +110,7 @@ class MemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Recall for a query, within the budget, in the order of time; an id is a message's seq."""
         recalled = await self._memory.recall(
-            query, user=self._user(app_name, user_id), budget_tokens=self._budget_tokens
+            query, user=self._user(app_name, user_id), budget_tokens=self._budget_tokens, shared=()
         )
         return SearchMemoryResponse(memories=[_entry(unit) for unit in recalled.evidence])
 

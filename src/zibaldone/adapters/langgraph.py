@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
 
 from zibaldone.api.items import ItemPut, Items, StoredItem
@@ -187,7 +188,10 @@ class ZibaldoneStore(BaseStore):
         at = self._user_at
         named = (c.path for c in conditions if c.match_type == "prefix" and c.path[at : at + 1] != (_ANY,))
         prefix = max(named, key=len, default=())
-        known = (names[1:] for names in self._items(prefix).namespaces() if names[0] == _ROOT)
+        everybody = self._user is None and len(prefix) <= at  # names are listed, and nothing is read
+        users = self._memory.users() if everybody else [self._user_of(prefix)]
+        namespaces = chain.from_iterable(self._memory.user(user).items.namespaces() for user in users)
+        known = (names[1:] for names in namespaces if names[0] == _ROOT)
         kept = {names for names in known if all(_fits(condition, names) for condition in conditions)}
         cut = sorted({names[: op.max_depth] for names in kept})
         return cut[op.offset : op.offset + op.limit]

@@ -37,8 +37,10 @@ from zibaldone.errors import InvalidInput
 from zibaldone.importers.base import Branches
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
+from zibaldone.log import grants
 from zibaldone.log import retention as retaining
-from zibaldone.log.audit import AuditEntry, audited, entries, note_read
+from zibaldone.log.audit import AuditEntry, audited, entries, note, note_read
+from zibaldone.log.grants import Grant
 from zibaldone.log.retention import Retention
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Usage
@@ -238,6 +240,39 @@ class Admin:
         with self._database.read(whose) as connection:
             return entries(connection, whose, began, most)
 
+    @audited("write")
+    def grant(self, scope: Key, *, user: Key, write: bool = False) -> Grant:
+        """Let a user read a shared memory beside their own, and with `write` write into it.
+
+        A shared memory is a user like any other, such as "team:design": made by its first message, with a log
+        and views of its own. Granting again changes what was granted. Raises InvalidInput for a name with
+        characters that nobody sees, and TooMany above sixteen of one user.
+        """
+        grant = Grant(key("scope", scope), key("user", user), flag("write", write), self._wiring.now())
+        with self._database.unlocked() as connection:
+            grants.give(connection, grant)
+            note(connection, grant.scope, "write", 1)
+        return grant
+
+    @audited("write")
+    def revoke(self, scope: Key, *, user: Key) -> Grant:
+        """Take a grant back, at once: the user's next recall has nothing of it. Raises NotGranted."""
+        name, whose = key("scope", scope), key("user", user)
+        with self._database.unlocked() as connection:
+            grant = grants.take(connection, name, whose)
+            note(connection, name, "write", 1)
+        return grant
+
+    def grants(self, *, user: Key | None = None, scope: Key | None = None) -> list[Grant]:
+        """Who may read which shared memories: of one user, of one shared memory, or all."""
+        whose = None if user is None else key("user", user)
+        named = None if scope is None else key("scope", scope)
+        with self._database.read(whose) as connection:
+            if whose is None:
+                return grants.all_grants(connection, named)
+            own = grants.granted(connection, whose).values()
+        return [grant for grant in own if named in (None, grant.scope)]
+
     def usage(self, *, user: Key | None = None) -> list[Usage]:
         """Calls, tokens and time of models, per user, day, view and task; of one user or of all."""
         return self._wiring.meter.usage(None if user is None else key("user", user))
@@ -250,7 +285,7 @@ class Admin:
     def check(self) -> Integrity:
         """Compare the database file, the log, every view and policies with each other; repairs nothing."""
         stores = self._wiring.stores()
-        forgetting.finish_all(self._database, stores)
+        forgetting.finish_all(self._database, lambda: stores)
         integrity = inspection.check_integrity(self._database, stores)
         with self._database.read() as connection:
             return replace(integrity, faults=(*integrity.faults, *retaining.faults(connection)))
@@ -291,6 +326,9 @@ class AsyncAdmin(Awaited[Admin]):
     verify = awaited(Admin.verify)
     save_receipt = awaited(Admin.save_receipt)
     audit = awaited(Admin.audit)
+    grant = awaited(Admin.grant)
+    revoke = awaited(Admin.revoke)
+    grants = awaited(Admin.grants)
     usage = awaited(Admin.usage)
     stats = awaited(Admin.stats)
     check = awaited(Admin.check)

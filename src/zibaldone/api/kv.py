@@ -31,9 +31,9 @@ from zibaldone.errors import (
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
+from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import Budget, MemArt
 from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
-from zibaldone.views.kvcache.storage.store import FOLDER
 
 try:
     from zibaldone.views.kvcache.generate import answering
@@ -352,7 +352,7 @@ class KVMemory:
             return sought
         room, at = sought.budget_tokens, sought.now
         decisions = self.memory.recall(
-            query, user=user, budget_tokens=room, views=["messages"], min_confidence=0, now=at
+            query, user=user, budget_tokens=room, views=["messages"], min_confidence=0, now=at, shared=()
         ).trace.decisions
         ranked = dict.fromkeys(seq for decision in decisions for seq in decision.evidence.sources)
         return replace(sought, by_text=tuple(ranked))

@@ -6,19 +6,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from zibaldone import log
 from zibaldone.api import settings
-from zibaldone.api.admin import Admin
-from zibaldone.api.builds import Builds
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.items import is_put
 from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
-from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message
+from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message, Scope
 from zibaldone.core.deadline import Deadline
+from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
     Key,
     TimeLike,
@@ -28,6 +27,7 @@ from zibaldone.core.validation import (
     function,
     key,
     number,
+    one_line,
     option,
     shown,
     to_time,
@@ -39,21 +39,37 @@ from zibaldone.engine import forgetting
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.maintenance import Maintained
-from zibaldone.errors import InvalidInput, TooMany
-from zibaldone.log.audit import audited
-from zibaldone.log.filters import Filter, to_filter
+from zibaldone.errors import InvalidInput, NotGranted, TooMany, ZibaldoneError
+from zibaldone.log.audit import audited, note_read
+from zibaldone.log.filters import Filter, Narrowing, to_filter
+from zibaldone.log.grants import granted, must_be_granted
 from zibaldone.log.message_input import ATTACHMENTS, MessageLike, to_messages, to_question
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
 from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
 from zibaldone.recall.result import Passages, Recall
+from zibaldone.recall.shared import unite_scopes
+from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 
+if TYPE_CHECKING:  # what is asked for less often than it takes to load
+    from zibaldone.api.admin import Admin
+    from zibaldone.api.builds import Builds
+
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
+
+
+def _facts(recalled: Recall) -> Facts:
+    """Return what telemetry tells of a recall."""
+    return {
+        "zibaldone.recall.tokens": recalled.tokens,
+        "zibaldone.passages": len(recalled.evidence),
+        "zibaldone.confidence": recalled.confidence,
+    }
 
 
 class Memory:
@@ -136,11 +152,15 @@ class Memory:
     @property
     def builds(self) -> Builds:
         """Builds of views: rebuild, estimate, status, diff, switch, rollback, discard."""
+        from zibaldone.api.builds import Builds
+
         return Builds(self._wiring)
 
     @property
     def admin(self) -> Admin:
         """Imports, retention, figures, checks and the worker, of all users."""
+        from zibaldone.api.admin import Admin
+
         return Admin(self._wiring)
 
     def user(self, name: Key) -> User:
@@ -161,6 +181,7 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @traced(lambda stored: {"zibaldone.messages": len(stored)})
     @audited("write")
     def add(
         self,
@@ -170,6 +191,7 @@ class Memory:
         session: Key | None = None,
         agent: Key | None = None,
         keep_files: bool = False,
+        by: Key | None = None,
     ) -> list[Message]:
         """Store messages; returns them as stored, with their seqs, once they are durable.
 
@@ -180,12 +202,24 @@ class Memory:
         the metadata of those that name none, under "agent"; recall can be narrowed to it. Of images and files
         name, type and hash are kept, and with `keep_files` their bytes: `User.attachments` has them.
 
-        Raises InvalidMessage, IdConflict, StorageBusy, StorageFull.
+        Into a shared memory, `user="team:design"`, write `by` the user who does: they need a grant to write,
+        their messages have their name unless they say another, and metadata's "written_by".
+
+        Raises InvalidMessage, IdConflict, NotGranted, StorageBusy, StorageFull.
         """
-        user = key("user", user)
-        given = to_messages(messages, session=session, agent=agent, keep_files=flag("keep_files", keep_files))
+        user, writer = key("user", user), None if by is None else key("by", by)
+        if writer is not None:
+            one_line("by", writer)
+        if writer not in (None, user):
+            with self._database.read(writer) as connection:
+                must_be_granted(granted(connection, writer), user, writer, write=True)
+        keeps = flag("keep_files", keep_files)
+        given = to_messages(messages, session=session, agent=agent, by=writer, keep_files=keeps)
+        if writer not in (None, user) and any(message.role == EDITOR for message in given):
+            raise NotGranted("what others wrote into a shared memory is corrected by an admin alone")
         return self._wiring.add(user, given)
 
+    @traced(_facts)
     @audited("read")
     def recall(
         self,
@@ -199,6 +233,7 @@ class Memory:
         min_confidence: float | None = None,
         include_tool_traffic: bool = False,
         order: Order = "best",
+        shared: Sequence[Key] | None = None,
         chat: ChatModel | None = None,
         rounds: int = 0,
         now: TimeLike | None = None,
@@ -213,6 +248,11 @@ class Memory:
         relative to; given, the profile is as it was then. In the `order` "first" or "last", of what fits best
         the earliest or the latest comes first. With `include_tool_traffic` the newest thousand calls of
         tools, their results, thoughts and the like are looked through, too, by words.
+
+        What is shared with the user (`admin.grant`) is recalled beside their own, each memory by itself: all
+        of it, or of these `shared` memories; none with []. It shares the budget, and evidence and citations
+        have its `scope`. A filter's session and seqs are of one's own: with a session only that is recalled,
+        unless `shared` says otherwise. What cannot be recalled is in `trace.missing`.
 
         With `rounds`, a model looks so often whether something is missing, and asks for it: the memory's, or
         `chat`. What it asks is narrowed as the recall is, whatever its confidence; see `ask`, which answers.
@@ -239,6 +279,7 @@ class Memory:
                 gathers=True,
                 messages=turns,
                 order=to_order(order),
+                shared=shared,
             )
             return asking.run().evidence
         least_confidence = DEFAULT_FLOOR
@@ -256,30 +297,56 @@ class Memory:
             sources.append(wiring.noise())
         with_notes = bool(sources) and wiring.notes in chosen
         sources = sources or chosen  # asked alone, notes are what is recalled
-        whose, decay_days = question.scope.user, self.user(user).retention().decay_days
-
-        def recalled(database: Database) -> Recall:
-            serving = partial(wiring.variants.serving, whose)
-            return recall(
-                database,
-                [serving(view) for view in sources],
-                question,
-                floor=least_confidence,
-                tokenizer=wiring.tokenizer,
-                own=wiring.model_tokens,
-                count=wiring.count_tokens,
-                messages=serving(wiring.messages),
-                notes=serving(wiring.notes) if with_notes else None,
-                narrowing=narrowing,
-                decay_days=decay_days,
-                reranker=wiring.reranker,
-                order=taken_by,
-            )
-
         needed = list(dict.fromkeys([*chosen, wiring.messages]))  # the question is read against messages
-        with wiring.recalling(whose, needed):
-            return wiring.variants.steadily(whose, needed, partial(wiring.read, whose, recalled))
 
+        def of_one(
+            question: Question, narrowing: Narrowing, decay_days: float | None, *, rules: bool
+        ) -> Recall:
+            whose = question.scope.user
+            serving = partial(wiring.variants.serving, whose)
+
+            def recalled(database: Database) -> Recall:
+                return recall(
+                    database,
+                    [serving(view) for view in sources],
+                    question,
+                    floor=least_confidence,
+                    tokenizer=wiring.tokenizer,
+                    own=wiring.model_tokens,
+                    count=wiring.count_tokens,
+                    messages=serving(wiring.messages),
+                    notes=serving(wiring.notes) if with_notes else None,
+                    narrowing=narrowing,
+                    decay_days=decay_days,
+                    reranker=wiring.reranker,
+                    order=taken_by,
+                    rules=rules,
+                )
+
+            with wiring.recalling(whose, needed):
+                return wiring.variants.steadily(whose, needed, partial(wiring.read, whose, recalled))
+
+        whose = question.scope.user
+        decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
+        own = of_one(question, narrowing, decay_days, rules=True)
+        if not scopes:
+            return own if own or own.trace.decisions else wiring.with_reason(own, whose)
+        elsewhere = replace(narrowing, exclude_session=None, exclude_seqs=frozenset())
+        beside: dict[str, Recall] = {}
+        missing: dict[str, str] = {}
+        for scope in scopes:
+            try:
+                decay_days, _ = wiring.fading_and_shared(scope, (), None)
+                of_scope = replace(question, scope=Scope(scope, session))
+                beside[scope] = of_one(of_scope, elsewhere, decay_days, rules=False)
+            except ZibaldoneError as error:  # one's own is answered all the same
+                missing[scope] = f"{scope!r} was not recalled: {error}"
+        united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
+        for scope in beside:
+            note_read(self._database, scope, [unit for unit in united.evidence if unit.scope == scope])
+        return united
+
+    @traced(lambda answer: {"zibaldone.calls": answer.calls, "zibaldone.known": answer.known})
     @sweeping()
     @audited("read")
     def ask(
@@ -291,6 +358,7 @@ class Memory:
         rounds: int = 3,
         budget_tokens: int = ASK_TOKENS,
         filter: Filter | None = None,  # noqa: A002 - what it is called wherever one asks
+        shared: Sequence[Key] | None = None,
         now: TimeLike | None = None,
         timeout_s: float | None = 120.0,
         on_step: Callable[[Step], None] | None = None,
@@ -300,7 +368,8 @@ class Memory:
         It sees what a recall brings, and may ask for more up to `rounds` times, four queries at a time,
         with a time, a session, a role, the earliest or the latest mention: `rounds` + 1 requests at most,
         repairs counted. All evidence together has at most `budget_tokens`; a history that fits is shown
-        whole. A `filter` narrows all of it. `on_step` is called after the first look and after every request.
+        whole. A `filter` narrows all of it; `shared` is as in `recall`. `on_step` is called after the first
+        look and after every request.
 
         A model that fails, talks nonsense or takes longer than `timeout_s` leaves the plain recall as
         `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
@@ -316,6 +385,7 @@ class Memory:
             now,
             timeout_s,
             on_step=function("on_step", on_step, optional=True),
+            shared=shared,
         ).run()
 
     def _asking(
@@ -333,9 +403,11 @@ class Memory:
         gathers: bool = False,
         messages: MessageLike | Iterable[MessageLike] | None = None,
         order: Order = "best",
+        shared: Sequence[Key] | None = None,
     ) -> Asking:
         whose = key("user", user)
         wiring = self._wiring
+        _, scopes = wiring.fading_and_shared(whose, shared, narrowed.scope_session())
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
@@ -354,12 +426,21 @@ class Memory:
             without = {*narrowed.exclude_seqs, *exclude_seqs}
             within = replace(narrowed, exclude_seqs=without)
             return self.recall(
-                query, messages=messages, user=whose, filter=within, min_confidence=0, now=now, **options
+                query,
+                messages=messages,
+                user=whose,
+                filter=within,
+                min_confidence=0,
+                now=now,
+                shared=scopes,
+                **options,
             )
 
-        def still_there(seqs: Collection[int]) -> bool:
-            with self._database.read(whose) as connection:
-                return log.present(connection, whose, seqs) >= set(seqs)
+        def still_there(scope: str, seqs: Collection[int]) -> bool:
+            if scope and scope not in wiring.fading_and_shared(whose, None, None)[1]:
+                return False
+            with self._database.read(scope or whose) as connection:
+                return log.present(connection, scope or whose, seqs) >= set(seqs)
 
         return Asking(
             question=text,
@@ -376,8 +457,10 @@ class Memory:
             on_step=on_step,
             gathers=gathers,
             order=order,
+            scopes=scopes,
         )
 
+    @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")
     def search(
         self,
@@ -512,6 +595,7 @@ class Memory:
         with self._database.read() as connection:
             return log.all_users(connection, whole_text("after", after), limit)
 
+    @traced(lambda receipt: {"zibaldone.messages": receipt.messages, "zibaldone.dry_run": receipt.dry_run})
     def forget(
         self,
         *,

@@ -163,6 +163,8 @@ _DOCUMENT = _text("doc_id", "Of the document.", REQUIRED, flags="ID", door="cli"
 _RECORDED = (
     Parameter("record", "path", "Answer from this folder of recordings, and keep there what is new.", **_HERE),
     _text("on_miss", "What is not recorded: ask, leave_open, offline or error. Without a model: leave_open.", **_HERE))
+_SHARED = Parameter(
+    "shared", "texts", "Of what is shared with the user, only these memories; all of it unless given.", None, None, 16)
 _BUDGET: dict[str, Any] = {"least": 1, "most": 100_000, "flags": "--budget -b"}
 _NO_HIERARCHY = "nothing yet: 'zibaldone maintain --view hierarchy' makes episodes and themes"
 _TALK = (
@@ -179,6 +181,7 @@ OPERATIONS: tuple[Operation, ...] = (
          _flag("jsonl", "Standard input has a message a line, as JSON objects.", **_HERE),
          _text("role", "Who speaks: user, assistant, ...; else user.", **_HERE),
          _text("name", "The speaker's name.", **_HERE),
+         _text("by", "Into a shared memory: the user who writes.", door="cli"),
          _text("time", "When: ISO 8601, else UTC now.", **_HERE)),
         "write", agents="narrows",
         rest=Rest("POST", "messages", "Added", body="AddMessages", statuses=(201, 200), problems=(409,),
@@ -269,7 +272,8 @@ OPERATIONS: tuple[Operation, ...] = (
          Parameter("messages", "messages", "The messages of a chat; the user's last one is the question.", None, None,
                    1000, door="rest"),
          _number("budget_tokens", "At most so many tokens.", 2000, **_BUDGET), *_NARROWED,
-         Parameter("min_confidence", "fraction", "Recall nothing below this confidence.", None, 0, 1), _VIEWS, _NOISE,
+         Parameter("min_confidence", "fraction", "Recall nothing below this confidence.", None, 0, 1), _SHARED, _VIEWS,
+         _NOISE,
          _flag("why", "Show the plan, and every candidate with its fate.", **_HERE)),
         agents="narrows", has_filter=True, any_of=("query", "messages"),
         rest=Rest("POST", "recall", "Recalled", body="Recall", asks=True,
@@ -281,7 +285,7 @@ OPERATIONS: tuple[Operation, ...] = (
          _number("rounds", "How often the model may look again.", 3, 0, 10),
          _number("budget_tokens", "Tokens of all evidence that the model is shown.", 2500, **_BUDGET),
          Parameter("timeout_s", "seconds", "Seconds; then what was recalled.", 120, 0, 600, flags="--timeout"),
-         *_NARROWED,
+         *_NARROWED, _SHARED,
          _flag("stream", "Server-sent events: a `step` for each look, then `answer`, or `error`.", door="rest", passed=False),
          _flag("steps", "Show each look as it is made.", **_HERE)),
         agents="narrows", has_filter=True,
@@ -293,7 +297,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (_text("query", "What to look for.", REQUIRED, flags="QUERY"),
          _number("limit", "At most so many.", 20, 1, 200, flags="--limit -n"), *_NARROWED),
         agents="narrows", has_filter=True,
-        rest=Rest("POST", "search", "Passages", "passages", body="Search", asks=True,
+        rest=Rest("POST", "search", "Passages", body="Search", asks=True,
                   example={"body": {"query": "Lisbon", "limit": 5}}),
         cli=Cli("search", empty="nothing found for user {user!r}", empty_fails=True, defaults={"limit": 10})),
     Operation(
@@ -302,6 +306,22 @@ OPERATIONS: tuple[Operation, ...] = (
          _UNTIL, _LIMIT),
         rest=Rest("GET", "timeline", "Timeline", asks=True, example={"query": {"query": "moving to Lisbon"}}),
         cli=Cli("timeline", empty="nothing found{about} for user {user!r}", empty_fails=True)),
+    Operation(
+        "listGrants", "admin.grants", "List who may read, or write into, which shared memories.",
+        (_text("scope", "Only this shared memory.", least=1),), whose="all",
+        rest=Rest("GET", "grants", "Grants", "grants"),
+        cli=Cli("grants", empty="nothing is shared: 'zibaldone admin grant SCOPE --user NAME'")),
+    Operation(
+        "grant", "admin.grant", "Let a user read a shared memory beside their own.",
+        (_text("scope", "The shared memory: a user of its own, such as team:design.", REQUIRED, least=1, flags="SCOPE"),
+         _flag("write", "They may write into it, too.")),
+        "admin",
+        rest=Rest("POST", "grants", "Grant", body="NewGrant", example={"body": {"scope": "team:design", "write": True}}),
+        cli=Cli("grant")),
+    Operation(
+        "revoke", "admin.revoke", "Take a grant back, at once.",
+        (_text("scope", "The shared memory.", REQUIRED, least=1, flags="SCOPE"),), "admin",
+        rest=Rest("DELETE", "grants", "Grant", example={"query": {"scope": "team:design"}}), cli=Cli("revoke")),
     Operation(
         "listAudit", "admin.audit", "List who read, wrote and forgot, when and how much; never what was said.",
         (_SINCE, _number("newest", "Only the newest so many.", PAGE, 1, LONGEST_PAGE)), whose="all",

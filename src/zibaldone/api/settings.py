@@ -24,6 +24,7 @@
     ZIBALDONE_WALL_KEY, ZIBALDONE_WALL_KEY_COMMAND   by which a role of PostgreSQL proves whose rows it means:
                                 see 'zibaldone wall'
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
+    ZIBALDONE_OTEL_CONTENT      1: a server's telemetry bears users, questions, what models are sent and say
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
 command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.
@@ -37,6 +38,7 @@ import subprocess
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from zibaldone.errors import InvalidInput
 from zibaldone.models import named
@@ -44,7 +46,7 @@ from zibaldone.models.base import ChatModel, Embedder
 from zibaldone.models.meter import Ceilings
 from zibaldone.models.named import FASTEMBED, OPENAI
 
-_PREFIX = "ZIBALDONE_"
+_PREFIX, OTEL = "ZIBALDONE_", "OTEL_"
 _COMMAND_S = 120.0  # for a person to unlock a key ring
 # Variables by which programs that print a key find a key ring, and the person who unlocks it.
 _OF_KEY_RINGS = "DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY GNUPGHOME GPG_TTY PASSWORD_STORE_".split()
@@ -124,10 +126,18 @@ def ceilings() -> Ceilings:
 
 def audit() -> bool:
     """True if the environment asks for an audit log."""
-    value = (_text("AUDIT") or "0").lower()
-    if value not in (*_ON, *_OFF):
-        raise InvalidInput(f"{_PREFIX}AUDIT must be 1 or 0, not {value!r}")
-    return value in _ON
+    return _switch("AUDIT")
+
+
+def otel(*signals: Literal["TRACES", "METRICS"]) -> bool:
+    """True if the environment names where these signals, or any, go, by OpenTelemetry's names."""
+    names = [f"{signal}_ENDPOINT" for signal in signals or ("TRACES", "METRICS")]
+    return any(os.environ.get(f"{OTEL}EXPORTER_OTLP_{name}", "").strip() for name in ("ENDPOINT", *names))
+
+
+def otel_content() -> bool:
+    """True if the environment lets telemetry bear content."""
+    return _switch("OTEL_CONTENT")
 
 
 def blocks() -> str | None:
@@ -180,7 +190,7 @@ def index_mb() -> int | None:
 
 def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
     """How variables begin that others read for the memory at this place, with its blocks in `bucket`."""
-    names = []
+    names = [OTEL] if otel() else []
     if any("://" in str(bucket) for bucket in (bucket or blocks(), user_keys())):
         names.append("AWS_")  # obstore
     if any(":/" in str(database) for database in (place, replica())):
@@ -198,6 +208,13 @@ def secret(variable: str) -> str:
     if not value:
         raise InvalidInput(f"the environment variable {variable!r} is not set: put the key into it")
     return value
+
+
+def _switch(name: str) -> bool:
+    value = (_text(name) or "0").lower()
+    if value not in (*_ON, *_OFF):
+        raise InvalidInput(f"{_PREFIX}{name} must be 1 or 0, not {value!r}")
+    return value in _ON
 
 
 def _text(name: str) -> str | None:

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.api.admin import Admin
-from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
 from zibaldone.api.wiring import Wiring
@@ -55,9 +53,12 @@ from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, WarmedView
-from zibaldone.views.chunks import Past, StoredChunk
-from zibaldone.views.hierarchy import Episode, Theme
 from zibaldone.views.toolkit import PASSAGE_TOKENS
+
+if TYPE_CHECKING:  # what is asked for less often than it takes to load
+    from zibaldone.api.documents import AsyncTopics, Topics
+    from zibaldone.views.chunks import Past, StoredChunk
+    from zibaldone.views.hierarchy import Episode, Theme
 
 _EXPORTED_AT_ONCE = 1000  # messages
 R = TypeVar("R")
@@ -92,6 +93,8 @@ class User:
     @audited("read")
     def topics(self) -> Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
+        from zibaldone.api.documents import Topics
+
         wiring, user = self._wiring, self._user
 
         @audited("write")
@@ -285,6 +288,8 @@ class User:
         Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
         """
+        from zibaldone.api.admin import Admin
+
         return Admin(self._wiring).import_(
             path,
             user=self._user,
@@ -359,6 +364,8 @@ class AsyncUser(Awaited[User]):
     @property
     def topics(self) -> AsyncTopics:
         """See User.topics."""
+        from zibaldone.api.documents import AsyncTopics
+
         return AsyncTopics(self._inner.topics)
 
     preload = awaited(User.preload)

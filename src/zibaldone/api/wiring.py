@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
 from zibaldone.core import Message, Scope
 from zibaldone.core.deadline import Deadline
-from zibaldone.core.validation import Key, TimeLike, count, flag, key, members, number, shown, to_time, words
+from zibaldone.core.fork_safety import ForkSafeLock
+from zibaldone.core.validation import (
+    Key,
+    TimeLike,
+    count,
+    flag,
+    key,
+    keys,
+    members,
+    number,
+    shown,
+    to_time,
+    words,
+)
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
-from zibaldone.engine.forgetting import Receipt
-from zibaldone.engine.ingest import Progress, ingest
+from zibaldone.engine.forgetting import Receipt, Removed
+from zibaldone.engine.ingest import Progress, ingest, save_index
 from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
@@ -27,6 +41,7 @@ from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
+from zibaldone.log import grants
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import audited
 from zibaldone.log.filters import Narrowing
@@ -40,35 +55,72 @@ from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import search
-from zibaldone.recall.result import Passages
+from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
 from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
-from zibaldone.views.base import View, ViewStore
-from zibaldone.views.chunks import ChunksView
-from zibaldone.views.hierarchy import HierarchyView
-from zibaldone.views.kvcache.storage.store import FOLDER as KV_FOLDER
-from zibaldone.views.kvcache.storage.store import NAME as KV
-from zibaldone.views.kvcache.storage.store import KVStore
+from zibaldone.views.base import Counted, View, ViewStore
+from zibaldone.views.chunks.storage.records import clean_all
+from zibaldone.views.kvcache import FOLDER as KV_FOLDER
+from zibaldone.views.kvcache import NAME as KV
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import MOST_UNREAD
-from zibaldone.views.topics import TopicsView
 from zibaldone.views.unit_cache import index_bytes
+
+if TYPE_CHECKING:
+    from zibaldone.views.chunks import ChunksView
+    from zibaldone.views.hierarchy import HierarchyView
+    from zibaldone.views.kvcache.storage.store import KVStore
+    from zibaldone.views.topics import TopicsView
 
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
 GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
+_SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
 R = TypeVar("R")
-_Wired = tuple[MessagesView, ChunksView, HierarchyView, TopicsView, NotesView]
 _SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
+
+
+class ViewsByName(MutableMapping[str, View]):
+    """Views by name, each made when it is first asked for: some take longer to load than a recall does."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], View]], batch_messages: int | None) -> None:
+        """`batch_messages`: most that any view prepares at a time."""
+        self._makers, self._batch_messages = makers, batch_messages
+        self._made: dict[str, View | None] = dict.fromkeys(makers)
+        self._lock = ForkSafeLock()
+
+    def __getitem__(self, name: str) -> View:
+        with self._lock:
+            view = self._made[name]
+            if view is None:
+                view = self._made[name] = self._makers[name]()
+                if self._batch_messages is not None:
+                    view.batch_messages = min(view.batch_messages, self._batch_messages)
+            return view
+
+    def __setitem__(self, name: str, view: View) -> None:
+        self._made[name] = view
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._made))
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 class Wiring:
@@ -126,55 +178,95 @@ class Wiring:
         self.meter = Meter(self.database, config.ceilings or Ceilings(), self.now)
         self.asker = Asker(self.chat, self.meter, static)
         self.reranker = ChatReranker(self.asker) if isinstance(reranker, str) else reranker
-        wired = self._wire(self.embedder, self.asker, self.chat)
-        self.messages, self.chunks, self.hierarchy, self.topics, self.notes = wired
-        self.views: dict[str, View] = {view.name: view for view in wired}
+        self.views = self._wire(self.embedder, self.asker, self.chat)
         self._leases: Leases | None = None  # of the worker
         self.backlog = Backlog(self.database, partial(self.chosen, None), self.default_retention, self.now)
         # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
         self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
         self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat, self._hold)
         self.variants = self.rebuilder.variants
-        self.maintained = {view.name for view in self.named(config.maintained)} | {self.messages.name}
-        self.kv = KVStore(self.database.folder / KV_FOLDER)
+        self.maintained = {*self._names(config.maintained), self.messages.name}
+        self._kv_folder = self.database.folder / KV_FOLDER
         self.database.finish_forgetting = partial(forgetting.finish, self.database, self.stores)
         try:
-            forgetting.finish_all(self.database, self.stores())
+            forgetting.finish_all(self.database, self.stores)
             self.database.keep_reserve()
             if not self.database.shared and self.database.bucket is None:  # each user's maintenance does it
-                self.chunks.clean_all(self.database)
-            self.kv.clean_all(self.database)
-            shredding.finish(self.database, self.stores(), self.now())
+                clean_all(self.database)
+            if self._kv_folder.is_dir():
+                self.kv.clean_all(self.database)
+            shredding.finish(self.database, self.stores, self.now())
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("what was forgotten was not deleted yet: %s", error)
         if config.background:
             self.start_worker()
 
-    def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> _Wired:
+    def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> ViewsByName:
         """The views with these models, and with the settings of this memory."""
-        static, config = shared_static_embedder(), self.config
-        blocks, most = self.database.blocks, index_bytes(config.index_mb)
-        drafter = ChatDrafter(chat, self.meter, static) if chat else None
-        wired = (
-            MessagesView(embedder, static, static, index_bytes=most),
-            ChunksView(
-                embedder,
-                static,
-                static,
-                asker,
-                blocks,
-                config.chunks,
-                config.placement,
-                workers=config.workers,
-            ),
-            HierarchyView(embedder, static, static, asker, config.hierarchy, drafter, index_bytes=most),
-            TopicsView(embedder, static, static, asker, config.topics, clock=self.now, index_bytes=most),
-            NotesView(embedder, static, asker, clock=self.now),
+        static, config, database = shared_static_embedder(), self.config, self.database
+        most = index_bytes(config.index_mb)
+
+        def chunks() -> View:
+            from zibaldone.views.chunks import ChunksView
+
+            stored = database.blocks, config.chunks, config.placement
+            return ChunksView(embedder, static, static, asker, *stored, workers=config.workers)
+
+        def hierarchy() -> View:
+            from zibaldone.views.hierarchy import HierarchyView
+
+            drafter = ChatDrafter(chat, self.meter, static) if chat else None
+            return HierarchyView(embedder, static, static, asker, config.hierarchy, drafter, index_bytes=most)
+
+        def topics() -> View:
+            from zibaldone.views.topics import TopicsView
+
+            return TopicsView(
+                embedder, static, static, asker, config.topics, clock=self.now, index_bytes=most
+            )
+
+        return ViewsByName(
+            {
+                "messages": lambda: MessagesView(embedder, static, static, index_bytes=most),
+                "chunks": chunks,
+                "hierarchy": hierarchy,
+                "topics": topics,
+                "notes": lambda: NotesView(embedder, static, asker, clock=self.now),
+            },
+            config.batch_messages,
         )
-        if config.batch_messages is not None:
-            for view in wired:
-                view.batch_messages = min(view.batch_messages, config.batch_messages)
-        return wired
+
+    @cached_property
+    def messages(self) -> MessagesView:
+        """The view of raw messages."""
+        return cast("MessagesView", self.views["messages"])
+
+    @cached_property
+    def kv(self) -> KVStore:
+        """The store of a kv view, where none is attached."""
+        from zibaldone.views.kvcache.storage.store import KVStore
+
+        return KVStore(self._kv_folder)
+
+    @cached_property
+    def chunks(self) -> ChunksView:
+        """The view of chunks."""
+        return cast("ChunksView", self.views["chunks"])
+
+    @cached_property
+    def hierarchy(self) -> HierarchyView:
+        """The view of themes."""
+        return cast("HierarchyView", self.views["hierarchy"])
+
+    @cached_property
+    def topics(self) -> TopicsView:
+        """The view of topic documents."""
+        return cast("TopicsView", self.views["topics"])
+
+    @cached_property
+    def notes(self) -> NotesView:
+        """The view of notes."""
+        return cast("NotesView", self.views["notes"])
 
     def noise(self) -> MessagesView:
         """A view of noise alone: made for one recall, so that no live object holds it."""
@@ -182,9 +274,13 @@ class Wiring:
         return MessagesView(self.embedder, static, static, most_noise=MOST_UNREAD)
 
     def close(self) -> None:
-        """Stop the worker, and close the files and the models that were made here; idempotent."""
+        """Stop the worker, save indexes, and close files and the models that were made here; idempotent."""
         if self.worker is not None:
             self.worker.stop(_STOP_S)
+        ends = time.monotonic() + _SAVE_S
+        for user in self.messages.unsaved():
+            if time.monotonic() < ends:
+                save_index(self.database, user, self.messages, None)
         self.database.close()
         if self.replica is not None:
             self.replica.close()
@@ -210,20 +306,23 @@ class Wiring:
     def chosen(self, names: Sequence[str] | None) -> list[View]:
         """The views of these names; None: those that are maintained. Raises InvalidInput, UnknownName."""
         if names is None:
-            return [view for name, view in self.views.items() if name in self.maintained]
+            return [self.views[name] for name in self.views if name in self.maintained]
         if isinstance(names, str) or not isinstance(names, Sequence) or not names:
             raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
         return self.named(names)
 
     def named(self, names: Sequence[str]) -> list[View]:
         """The views of these names, each once. Raises InvalidInput, UnknownName."""
+        return [self.views[name] for name in self._names(names)]
+
+    def _names(self, names: Sequence[str]) -> list[str]:
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
         names = members("views", names)
         for name in names:
             if not isinstance(name, str) or name not in self.views:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self.views))}")
-        return [self.views[name] for name in dict.fromkeys(names)]
+        return list(dict.fromkeys(names))
 
     def stores(self) -> list[ViewStore]:
         """Stores of all views, that of a kv view which is not attached now too."""
@@ -269,6 +368,31 @@ class Wiring:
             now=given or self.now(),
             before=given and given + timedelta(microseconds=1),
         )
+
+    def fading_and_shared(
+        self, user: str, shared: Sequence[Key] | None, session: str | None
+    ) -> tuple[float | None, tuple[str, ...]]:
+        """How old words of a user fade, and which of the memories shared with them to recall.
+
+        None: all of them, or none where it is about a session of their own. Raises NotGranted.
+        """
+        named = None if shared is None else sorted(keys("shared", shared))
+        with self.database.read(user) as connection:
+            decay_days = retaining.of_user(connection, user, self.default_retention).decay_days
+            if named == [] or (named is None and session is not None):
+                return decay_days, ()
+            granted = grants.granted(connection, user)
+        for scope in named or ():
+            grants.must_be_granted(granted, scope, user)
+        return decay_days, tuple(granted if named is None else named)
+
+    def with_reason(self, nothing: Recall, user: str) -> Recall:
+        """An empty recall that says where there is nothing of the user at all."""
+        with self.database.read(user) as connection:
+            if log.select_messages(connection, user, Narrowing(), limit=1):
+                return nothing
+        note = f"there are no messages of user {shown(user)}: users() lists who has any"
+        return replace(nothing, trace=replace(nothing.trace, note=note))
 
     def passages(
         self,
@@ -317,9 +441,20 @@ class Wiring:
         keep_texts: bool = False,
         shred: bool = False,
     ) -> Receipt:
-        """Delete what is selected and all that was made from it; with `shred` the user's key first."""
+        """Delete what is selected and all that was made from it; with `shred` the user's key first.
+
+        Before everything, grants: whoever takes the name next is to have nothing of them.
+        """
+        dropped = 0
+        if selected.everything:
+            with self.database.read() as connection:
+                every = grants.all_grants(connection, None)
+            dropped = sum(user in (grant.user, grant.scope) for grant in every)
+        if dropped and not dry_run:
+            with self.database.unlocked() as connection:
+                grants.drop(connection, user)
         remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
-        return (shredding.shred if shred else remove)(
+        receipt = (shredding.shred if shred else remove)(
             self.database,
             self.stores(),
             user,
@@ -328,6 +463,8 @@ class Wiring:
             now=self.now(),
             also=list(self.variants.instances()),
         )
+        gone = Removed("grants", (Counted("grants", dropped),))
+        return replace(receipt, views=(*receipt.views, gone)) if dropped else receipt
 
     @audited("forget")
     def apply_retention(
@@ -356,7 +493,7 @@ class Wiring:
         self, user: str | None, chosen: Sequence[View], progress: Progress | None = None
     ) -> Maintained:
         """Let these views read what they have not read yet, of one user or of all; see Memory.maintain."""
-        forgetting.finish_all(self.database, self.stores())
+        forgetting.finish_all(self.database, self.stores)
         self.database.keep_reserve()
         if not self.database.shared and self.database.bucket is None:
             self.database.saved.sweep(user)

@@ -13,6 +13,7 @@ import typer
 from zibaldone.cli import output as out
 from zibaldone.cli import showing
 from zibaldone.cli.frame import CliCall, runs, shows
+from zibaldone.cli.input import open_memory
 from zibaldone.errors import InvalidInput, ZibaldoneError
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ def pin(call: CliCall) -> None:
     with call.opened() as memory:
         opened = memory.user(call.whose).profile
         done = (opened.unpin if call.given["undo"] else opened.pin)(call.given["entry"])
+    call.show(done)
+
+
+@runs("grant")
+@runs("revoke")
+def grant(call: CliCall) -> None:
+    with open_memory(call.folder) as memory:  # of users who have nothing yet, too
+        done = call.run(memory)
     call.show(done)
 
 

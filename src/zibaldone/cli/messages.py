@@ -39,7 +39,7 @@ def add(call: CliCall) -> None:
             raise InvalidInput("nothing to add: the text is empty")
         given = [{"content": content, **message}]
     with open_memory(call.folder, create=True) as memory:
-        stored = memory.add(given, user=call.whose, session=call.given["session"])
+        stored = call.run(memory, messages=given)
     if call.as_json:
         out.write_json({"user": call.user, "messages": showing.message_objects(stored)})
     else:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from zibaldone.engine.verification.receipts import Verification
     from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
+    from zibaldone.log.grants import Grant
     from zibaldone.recall.result import Recall
     from zibaldone.views.base import Counted
     from zibaldone.views.chunks import Past, StoredChunk
@@ -62,6 +63,10 @@ def _passage_row(passage: Evidence) -> Sequence[object]:
     return day, passage.session, sources, passage.speaker or "", text
 
 
+def _may(grant: Grant) -> str:
+    return "read and write" if grant.write else "read"
+
+
 def _audit_row(entry: AuditEntry) -> Sequence[object]:
     values = (getattr(entry, name) for name in _AUDIT[1:])
     return f"{entry.time:%Y-%m-%d %H:%M:%S}", *("" if value is None else value for value in values)
@@ -78,6 +83,10 @@ _TABLES: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[object]]]] = {
         lambda episode: (episode.id, episode.session, len(episode.seqs), episode.title),
     ),
     "listAudit": (_AUDIT, _audit_row),
+    "listGrants": (
+        ("user", "shared memory", "may", "since"),
+        lambda grant: (grant.user, grant.scope, _may(grant), grant.since.date()),
+    ),
 }
 
 
@@ -170,6 +179,13 @@ def write_messages(_: CliCall, messages: Sequence[Message]) -> None:
 SHOWN["addMessages"] = write_messages
 
 
+@shows("grant")
+@shows("revoke")
+def _granted(call: CliCall, grant: Grant) -> None:
+    again = " no longer" if call.operation.name == "revoke" else ""
+    out.write(f"{grant.user} may {_may(grant)} {grant.scope}{again}")
+
+
 @shows("listUsers")
 def _users(_: CliCall, names: Sequence[str]) -> None:
     for name in names:
@@ -201,7 +217,8 @@ def recall_object(recalled: Recall, *, why: bool) -> dict[str, object]:
 
 def recall_summary(recalled: Recall) -> str:
     """Summarise a recall: tokens, passages, confidence, time and cited messages."""
-    seqs = sorted({citation.seq for citation in recalled.citations})
+    cited = sorted({(citation.scope, citation.seq) for citation in recalled.citations})
+    seqs = [f"{scope} {seq}" if scope else seq for scope, seq in cited]
     passages = count(len(recalled.evidence), "passage")
     likely = f"confidence {recalled.confidence:.2f}"
     cost = f"{recalled.tokens} tokens, {passages}, {likely}, {recalled.trace.ms:.1f} ms"
@@ -278,7 +295,10 @@ def receipt_summary(receipt: Receipt) -> str:
     verb = "would forget" if receipt.dry_run else "forgot"
     numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
     touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
-    derived = "".join(f"; view {view.view}: {counts_in(view.counts)}" for view in touched)
+    derived = "".join(
+        f"; {'' if view.view == 'grants' else f'view {view.view}: '}{counts_in(view.counts)}"
+        for view in touched
+    )
     later = f"; {receipt.remains}" if receipt.remains else ""
     shredded = "; the user's key is destroyed: no copy can be read" if receipt.key else ""
     return (

@@ -14,12 +14,15 @@ MACHINES = frozenset(
 )  # roles of programs, not people
 TIME_KNOWN = "time_known"  # in a message's metadata; false: its time is that of its import
 AGENT = "agent"  # in a message's metadata: the agent that it was said to or by
+WRITTEN_BY = "written_by"  # in a message's metadata, of a shared memory: the user who wrote it there
 NOISE = "noise"  # in a message's metadata: its kind of noise, one of NOISES
 NOISES = frozenset({"call", "result", "thinking", "hidden", "notice"})
 PROFILE = "profile"  # in a message's metadata: the kind of note that each of its sentences is
 EDITOR = "editor"  # the role of messages that correct others
 CORRECTS = "corrects"  # in its metadata: {"seqs": [...], "ids": [...], "role": ...} of what it corrects
-OWN_METADATA = frozenset({CORRECTS, TIME_KNOWN, AGENT, NOISE, PROFILE, "attachments"})  # keys that we write
+OWN_METADATA = frozenset(
+    {CORRECTS, TIME_KNOWN, AGENT, WRITTEN_BY, NOISE, PROFILE, "attachments"}
+)  # keys that we write
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ class Evidence:
     ends_inside: bool = False  # the text ends inside a sentence
     also_outdated: tuple[Outdated, ...] = ()  # marks of further sentences
     also_said: tuple[date, ...] = ()  # other days on which the same was said
+    scope: str = ""  # the shared memory that has its sources; "": one's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,7 @@ class Citation:
     end: int
     id: str | None = None  # of the message
     role: str | None = None  # of who said it
+    scope: str = ""  # the shared memory that has the message; "": one's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +199,13 @@ class Trace:
     floor: float  # below this confidence nothing is recalled
     ms: float
     aim: str = "fact"  # what the answer was taken to need: see search/question.Aim
-    note: str = ""  # in words, when not all of the question was read
+    note: str = ""  # in words, when something was not read
     parts: tuple[Part, ...] = ()  # in the order in which they were filled
     # Seqs that might be recalled; None: all.
     within: frozenset[int] | None = field(default=None, repr=False, compare=False)
     without: frozenset[int] = field(default=frozenset(), repr=False, compare=False)  # and those left out
     # Stems of the query's words, by which a passage that is too long is cut.
     stems: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    # Of each shared memory that was recalled beside one's own, by its name.
+    shared: Mapping[str, Trace] = field(default_factory=dict, repr=False, compare=False)
+    missing: tuple[str, ...] = ()  # shared memories that could not be recalled; `note` says why

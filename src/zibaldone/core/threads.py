@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import partial, wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -24,8 +24,9 @@ _left: ContextVar[list[asyncio.CancelledError] | None] = ContextVar("left", defa
 def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: str) -> list[R]:
     """Map `do` over `given` in threads, results in order; with one worker in this thread.
 
-    The first error is raised when what is under way has ended; nothing more is begun. Ctrl-C is raised at
-    once: the threads are left behind, and neither they nor what they wait for keep the process alive.
+    They have this thread's context. The first error is raised when what is under way has ended; nothing more
+    is begun. Ctrl-C is raised at once: the threads are left behind, and neither they nor what they wait for
+    keep the process alive.
     """
     if workers == 1:
         return [do(thing) for thing in given]
@@ -46,7 +47,9 @@ def side_by_side(do: Callable[[T], R], given: Sequence[T], workers: int, name: s
                 errors.append(error)
 
     threads = [
-        threading.Thread(target=work, name=f"zibaldone-{name}-{number}", daemon=True)
+        threading.Thread(
+            target=copy_context().run, args=(work,), name=f"zibaldone-{name}-{number}", daemon=True
+        )
         for number in range(min(workers, len(given)))
     ]
     for thread in threads:

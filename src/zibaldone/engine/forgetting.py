@@ -288,7 +288,7 @@ def finish(database: Database, views: Callable[[], Sequence[ViewStore]], user: s
     forgetting_steps.finish(database, views(), user)
 
 
-def finish_all(database: Database, views: Sequence[ViewStore]) -> None:
+def finish_all(database: Database, views: Callable[[], Sequence[ViewStore]]) -> None:
     """Finish interrupted forgettings of all users, and purge the files."""
     if forgetting_steps.finish_all(database, views):
         purge(database)

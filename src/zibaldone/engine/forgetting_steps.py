@@ -81,13 +81,13 @@ def finish(database: Database, views: Sequence[ViewStore], user: str) -> None:
     forget_texts()
 
 
-def finish_all(database: Database, views: Sequence[ViewStore]) -> bool:
+def finish_all(database: Database, views: Callable[[], Sequence[ViewStore]]) -> bool:
     """Finish interrupted forgettings of all users; True if there were any."""
     with database.read() as connection:
         stopped = connection.execute(select(forgettings.c.user)).scalars().all()
     for user in stopped:
         _logger.warning("forgetting for user %r was interrupted: continuing", user)
-        finish(database, views, user)
+        finish(database, views(), user)
     return bool(stopped)
 
 

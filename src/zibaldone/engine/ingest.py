@@ -13,14 +13,16 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.core.telemetry import record
 from zibaldone.engine import maintenance
+from zibaldone.engine.generations import serving
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import ModelFailed, StorageError
 from zibaldone.log import Appended
 from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
-from zibaldone.views.base import View
+from zibaldone.views.base import SavingView, View
 
 _PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
 _logger = logging.getLogger(__name__)
@@ -79,11 +81,28 @@ def ingest(
         return results, behind
 
     results, behind = database.transact(store, *(user for user, _ in parts))
+    record("zibaldone.messages.added", sum(appended.new for appended in results))
     for user in () if later else behind:
         try:
             with damage_is_named(database, user, [view]):
                 maintenance.advance(database, user, view, on_step=step)
         except StorageError as error:  # the messages are stored: the call must succeed
             _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+    for appended, (user, _) in zip(results, parts, strict=True):
+        if not (appended.new and isinstance(view, SavingView)):
+            continue
+        if view.is_due(user, max(message.seq or 0 for message in appended.stored)):
+            save_index(database, user, view, appended.new)
     report(total)
     return results
+
+
+def save_index(database: Database, user: str, view: SavingView, added: int | None) -> None:
+    """Have the view save what is in memory of a user, to whom somebody added; None: nobody waits."""
+    try:
+        with database.read(user) as connection:
+            generation = serving(connection, user, view)
+        if generation is not None:
+            view.save(database, generation, added)
+    except StorageError as error:  # an index is made from rows as well
+        _logger.warning("the index of view %s was not saved for user %r: %s", view.name, user, error)

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, update
 
 from zibaldone import log
 from zibaldone.core import Message
+from zibaldone.core.telemetry import Ordinary, operation, traced
 from zibaldone.core.threads import side_by_side
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.engine.generations import (
@@ -372,10 +373,11 @@ class OwnModelFailed(ModelFailed):
     """A model that only this user's build needs is missing or fails; other users are not affected."""
 
 
-class Stopped(Exception):
+class Stopped(Ordinary):
     """A maintenance was told to stop between two batches."""
 
 
+@traced(lambda done: {"zibaldone.messages": done.messages, "zibaldone.behind": len(done.behind)})
 def maintain(
     database: Database,
     views: Sequence[View],
@@ -433,7 +435,10 @@ def maintain(
 
         for view in (built_as(user, view) for view in waiting):
             try:
-                with damage_is_named(database, user, [view]):
+                with (
+                    operation("maintain.view", {"zibaldone.view": view.name}),
+                    damage_is_named(database, user, [view]),
+                ):
                     on_read = partial(step, read_by, view.name)
                     some = catch_up(database, user, view, patient=patient, on_step=on_read, check=check_each)
                     with counting:

@@ -78,7 +78,7 @@ def shred(
     return ended(database, receipt, purged=purge(database))
 
 
-def finish(database: Database, views: Sequence[ViewStore], now: datetime) -> None:
+def finish(database: Database, views: Callable[[], Sequence[ViewStore]], now: datetime) -> None:
     """Finish interrupted shreddings."""
     if database.keyring is None:
         return
@@ -86,7 +86,7 @@ def finish(database: Database, views: Sequence[ViewStore], now: datetime) -> Non
         stopped = database.keyring.condemned(connection)
     for user in stopped:
         _logger.warning("destroying the key of user %r was interrupted: continuing", user)
-        shred(database, views, user, now=now)
+        shred(database, views(), user, now=now)
 
 
 def _condemn(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from zibaldone.core.fork_safety import start_anew_in_children
+from zibaldone.core.telemetry import Ordinary
 from zibaldone.engine.maintenance import OwnModelFailed, Stopped
 from zibaldone.errors import (
     BlockMissing,
@@ -28,7 +29,7 @@ _SHORTEST_WAIT_S = 0.001
 _BETWEEN_TURNS_S = 0.3  # for other processes that wait for the user's lease
 
 
-class TurnOver(Exception):
+class TurnOver(Ordinary):
     """A user's turn is over: the other users are next."""
 
 

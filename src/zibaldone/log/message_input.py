@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final, Protocol, cast
 
-from zibaldone.core import AGENT, DEFAULT_SESSION, Message
+from zibaldone.core import AGENT, DEFAULT_SESSION, MACHINES, WRITTEN_BY, Message
 from zibaldone.core.validation import (
     Key,
     key,
@@ -149,11 +149,13 @@ def to_messages(
     *,
     session: Key | None,
     agent: Key | None = None,
+    by: str | None = None,
     keep_files: bool = False,
     most: str = "messages",
 ) -> list[Message]:
     """Check the messages of one call; `session` and `agent` are for those that name none.
 
+    All are written `by` a user of a shared memory, whatever they say themselves, and people's have that name.
     Raises InvalidMessage that says which message (by position) and which field is wrong, and TooMany for more
     than MOST has for `most`.
     """
@@ -168,7 +170,8 @@ def to_messages(
     for position, item in enumerate(items):
         try:
             messages += [
-                _checked(message, of_agent, keep_files=keep_files) for message in _shaped(item, inherited)
+                _signed(_checked(message, of_agent, keep_files=keep_files), by)
+                for message in _shaped(item, inherited)
             ]
         except InvalidInput as error:
             raise InvalidMessage(f"messages[{position}]: {error}") from error
@@ -248,6 +251,14 @@ def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool)
         seq=0,
         files=files if keep_files else (),
     )
+
+
+def _signed(message: Message, by: str | None) -> Message:
+    """The message with who wrote it into a shared memory."""
+    if by is None:
+        return message
+    name = by if message.name is None and message.role not in MACHINES else message.name
+    return replace(message, name=name, metadata={**message.metadata, WRITTEN_BY: by})
 
 
 def _shaped(given: object, session: str) -> list[Message]:

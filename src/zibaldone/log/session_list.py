@@ -189,7 +189,11 @@ def titled_sessions(
     title or name all of them stand; `among` these names; with a time, those that were going on then; as far
     as they are `within` some seqs. Items are no sessions.
     """
-    rows = connection.execute(_spans(user)) if within is None else _spans_within(connection, user, within)
+    if within is None:
+        few = [] if among is None or len(among) > PER_STATEMENT else list(among)
+        rows: Iterable[Any] = connection.execute(_spans(few=bool(few)), {"of": user, "among": few})
+    else:
+        rows = _spans_within(connection, user, within)
     spans = [
         span
         for span in map(_Span._make, rows)
@@ -232,17 +236,22 @@ def titled_sessions(
     ], len(spans)
 
 
-def _spans(user: str) -> Select[tuple[str, int, int, int, int]]:
-    """The span of each session, by steps in the index from name to name.
+@cache
+def _spans(*, few: bool) -> Select[tuple[str, int, int, int, int]]:
+    """The span of each session, or of each `among` a few names.
 
-    SQLite would otherwise go through every message.
+    By steps in the index from name to name: SQLite would otherwise go through every message.
     """
-    m, other = messages.c, messages.alias()
-    names = select(func.min(m.session).label("session")).where(m.user == user).cte(recursive=True)
-    following = select(func.min(other.c.session)).where(
-        other.c.user == user, other.c.session > names.c.session
-    )
-    names = names.union_all(select(following.scalar_subquery()).where(names.c.session.is_not(None)))
+    m, other, user = messages.c, messages.alias(), bindparam("of", type_=messages.c.user.type)
+    if not few:
+        names = select(func.min(m.session).label("session")).where(m.user == user).cte(recursive=True)
+        following = select(func.min(other.c.session)).where(
+            other.c.user == user, other.c.session > names.c.session
+        )
+        names = names.union_all(select(following.scalar_subquery()).where(names.c.session.is_not(None)))
+    else:
+        among = m.session.in_(bindparam("among", expanding=True))
+        names = select(m.session).where(m.user == user, among).distinct().cte()
     inside = and_(other.c.user == user, other.c.session == names.c.session)
     spans = (
         select(

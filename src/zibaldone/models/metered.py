@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from zibaldone.core.telemetry import model_call
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models.base import (
     ChatModel,
@@ -56,7 +57,10 @@ class MeteredChat:
         prompt_tokens = self._prompt_tokens(request)
         most_tokens = request.max_tokens or _DEFAULT_ANSWER_TOKENS
         most_requests = request.max_attempts or _MOST_REQUESTS
-        with self._meter.reserve(user, prompt_tokens, most_tokens, most_requests) as reserved:
+        with (
+            self._meter.reserve(user, prompt_tokens, most_tokens, most_requests) as reserved,
+            model_call("chat", self.name, getattr(self._chat, "provider", "custom")) as span,
+        ):
             began = time.perf_counter()
             requests = 1
             reply: ChatReply | None = None
@@ -65,6 +69,11 @@ class MeteredChat:
                     self._chat.chat(replace(request, max_requests=reserved.requests)), prompt_tokens
                 )
                 requests = reply.attempts
+                span.used(reply.prompt_tokens, reply.completion_tokens)
+                span.note(
+                    {"zibaldone.task": request.task, "gen_ai.response.finish_reasons": (reply.finish,)},
+                    content={"zibaldone.prompt": request.turns, "zibaldone.reply": reply.text},
+                )
                 self._breaker.succeeded()
             except InvalidInput:
                 requests = 0  # a recording is damaged: no model was asked

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from zibaldone.core.telemetry import model_call
 from zibaldone.core.validation import count
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import (
@@ -55,6 +56,8 @@ _STRICT_UNKNOWN = frozenset(
 
 class OpenAIChat:
     """A chat model. Safe to share among threads and to carry over a fork."""
+
+    provider = "openai"  # its protocol's, as telemetry names it
 
     def __init__(
         self,
@@ -224,7 +227,8 @@ class OpenAIEmbedder:
             return sdk.embeddings.with_raw_response.create(**body, timeout=limit_s)
 
         try:
-            response, _ = self._client.call(ask)
+            with model_call("embeddings", self._model, OpenAIChat.provider):
+                response, _ = self._client.call(ask)
         except Refused as error:
             raise error.otherwise from error.__cause__
         try:

@@ -1,10 +1,10 @@
-"""The embedded default: WordLlama's static token vectors, read from its wheel. No key, network or download.
+"""The embedded default: WordLlama's static token vectors, in our wheel. No key, network or download.
 
 A text's vector is the mean of its tokens' vectors (the 256-dimensional "l2_supercat" table, distilled from
 the token embeddings of Llama 2 70B and Phi 3). The same tokenizer counts tokens.
 
-The two files are read directly: importing `wordllama` configures the root logger and imports an HTTP
-client, and its loader looks for the tokenizer in a folder that the wheel does not have.
+The two files are read directly: `wordllama` itself brings a tokenizer, a model hub's client and two HTTP
+clients, configures the root logger, and looks for the tokenizer in a folder that its wheel does not have.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Vectors
+from zibaldone.models.byte_pairs import BytePairs
 from zibaldone.text.purgeable_cache import emptied
 
 V = TypeVar("V")
 FAMILY = "wordllama-l2_supercat_256"  # with which the name of every such embedder begins
+_OWN = Path(__file__).with_name("wordllama")  # of a wheel: see tools/hatch_build.py
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 
 # No token of the table has a space but in front, and none a line break: none reaches over these borders.
 _PIECE = re.compile(r"[ \u2581]*[^ \u2581\n]+|[ \u2581]+|\n")
-_SPECIAL = re.compile(r"</?s>|<unk>")  # words that the tokenizer takes for marks of its own
+_MARKS = ("<s>", "</s>", "<unk>")  # words that the tokenizer takes for marks of its own
+_SPECIAL = re.compile(f"({'|'.join(_MARKS)})")
 _MOST_PIECES = 65_536
 
 
@@ -45,21 +47,18 @@ class StaticEmbedder:
 
     def __init__(self) -> None:
         """Raises ModelFailed."""
-        spec = find_spec("wordllama")
-        if spec is None or spec.origin is None:
-            raise ModelFailed("the package 'wordllama' is not installed: pip install zibaldone again")
-        folder = Path(spec.origin).parent
+        folder = _folder()
         try:
             self._weights = folder / _WEIGHTS
             self._table = _read_table(self._weights)
-            self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-        except Exception as error:  # the two libraries raise bare Exceptions
+            model = json.loads((folder / _TOKENIZER).read_text(encoding="utf-8"))["model"]
+            self._tokenizer = BytePairs(model["vocab"], model["merges"])
+            self._marks = {mark: model["vocab"][mark] for mark in _MARKS}
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFailed(
                 f"cannot read the embedder's files in {str(folder)!r} ({error}):"
-                " pip install --force-reinstall wordllama"
+                " pip install --force-reinstall zibaldone"
             ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
         self._pieces = _Known(self._ids_of_piece)
         self._words = _Known(self._ids_of_word)
         self._counts = _Known(lambda word: len(self._words[word]))
@@ -79,7 +78,7 @@ class StaticEmbedder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             if ids := list(chain.from_iterable(self._tokens(text))):
-                vectors[row] = self._table[ids].astype(np.float32).sum(axis=0)
+                np.add.reduce(self._table.take(ids, 0), 0, np.float32, vectors[row])
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors
@@ -93,7 +92,7 @@ class StaticEmbedder:
         return sum(map(len, self._tokens(text)) if words is None else map(self._counts.__getitem__, words))
 
     def _ids_of_piece(self, piece: str) -> tuple[int, ...]:
-        return tuple(token.id for token in self._tokenizer.model.tokenize(piece.replace(" ", "\u2581")))
+        return tuple(self._tokenizer.ids(piece.replace(" ", "\u2581")))
 
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
         """Token ids of a word and of the space before it."""
@@ -105,8 +104,13 @@ class StaticEmbedder:
         words = _words(text)
         if words is not None:
             return map(self._words.__getitem__, words)
-        if _SPECIAL.search(text):
-            return (self._tokenizer.encode(text, add_special_tokens=False).ids,)
+        return chain.from_iterable(
+            [(self._marks[part],)] if part in self._marks else self._of_pieces(part)
+            for part in _SPECIAL.split(text)
+            if part
+        )
+
+    def _of_pieces(self, text: str) -> Iterable[Sequence[int]]:
         return map(self._pieces.__getitem__, _PIECE.findall(" " + text))
 
 
@@ -121,6 +125,18 @@ def _words(text: str) -> list[str] | None:
     if "  " in spaced or spaced[0] == " " or spaced[-1] == " " or "\u2581" in spaced:
         return None
     return None if "<" in text and _SPECIAL.search(text) else spaced.split(" ")
+
+
+def _folder() -> Path:
+    """Where the files are: in the package, or, where it was not built as a wheel, in `wordllama`."""
+    if _OWN.is_dir():
+        return _OWN
+    spec = find_spec("wordllama")
+    if spec is None or spec.origin is None:
+        raise ModelFailed(
+            "the default embedder's table is not there: pip install zibaldone, or wordllama beside it"
+        )
+    return Path(spec.origin).parent
 
 
 def _read_table(path: Path) -> npt.NDArray[np.float16]:

@@ -10,7 +10,7 @@ Every step's evidence is united by rank in one context of the budget. What the m
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar, Protocol
@@ -19,6 +19,7 @@ from pydantic import Field
 
 from zibaldone.core import Citation, Evidence
 from zibaldone.core.deadline import Deadline
+from zibaldone.core.telemetry import operation
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.models.asker import Asker, TaskAnswer
@@ -33,6 +34,7 @@ MOST_ROUNDS, MOST_QUERIES = 10, 4
 _ROUND_SHARE = 0.4  # of the budget: what the first look, and each round, may add
 _LEAST_TOKENS = 100  # that a query has room for
 _ANSWER_TOKENS = 2048
+_APART = 10**9  # between the numbers of messages of one memory and the next
 EMPTY = "memory holds nothing that may be recalled here"
 TOO_LITTLE = "nothing of what there is fits the budget: give budget_tokens= more"
 NEVER = "the model never came to an answer"
@@ -176,7 +178,8 @@ class Asking:
     asker: Asker
     recall: RecallsMore
     count: Callable[[str], int]
-    still_there: Callable[[Collection[int]], bool]  # none of these messages was forgotten
+    # None of these messages, of a shared memory or one's own (""), was forgotten, and they may still be read.
+    still_there: Callable[[str, Collection[int]], bool]
     now: datetime
     rounds: int
     budget_tokens: int
@@ -185,6 +188,7 @@ class Asking:
     on_step: Callable[[Step], None] | None = None
     gathers: bool = False  # True: only evidence is wanted
     order: Order = "best"  # of the first look
+    scopes: Sequence[str] = ()  # shared memories that are recalled beside one's own
     _whole: list[Recall] = field(default_factory=list)  # the plain recall
     _parts: list[Recall] = field(default_factory=list)
     _steps: list[Step] = field(default_factory=list)
@@ -201,19 +205,20 @@ class Asking:
         while calls < most_calls:
             rounds_left = self.rounds - calls
             began, reply = time.perf_counter(), None
-            try:
-                self.deadline.check()
-                reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
-                calls += max(reply.calls, 1)
-                if reply.unusable and calls < most_calls:
-                    continue
-                if reply.degraded:
-                    return self._ended(evidence, StepResult(), reply.degraded, reply, began)
-                if reply.result.is_answer or not (rounds_left and reply.result.queries):
-                    return self._ended(evidence, reply.result, "", reply, began)
-                evidence = self._look(evidence, reply, began)
-            except (RecallGivenUp, InvalidInput) as error:
-                return self._ended(evidence, StepResult(), str(error), reply, began)
+            with operation("ask.round"):
+                try:
+                    self.deadline.check()
+                    reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
+                    calls += max(reply.calls, 1)
+                    if reply.unusable and calls < most_calls:
+                        continue
+                    if reply.degraded:
+                        return self._ended(evidence, StepResult(), reply.degraded, reply, began)
+                    if reply.result.is_answer or not (rounds_left and reply.result.queries):
+                        return self._ended(evidence, reply.result, "", reply, began)
+                    evidence = self._look(evidence, reply, began)
+                except (RecallGivenUp, InvalidInput) as error:
+                    return self._ended(evidence, StepResult(), str(error), reply, began)
         return self._ended(evidence, StepResult(), "" if self.gathers else NEVER)
 
     def _first_look(self) -> Recall:
@@ -222,7 +227,9 @@ class Asking:
         whole = self._recall(Lookup(self.question, order=self.order), self.budget_tokens, ())
         self._whole.append(whole)
         self._parts.append(whole)
-        is_all = sum(decision.evidence.tokens for decision in whole.trace.decisions) <= self.budget_tokens
+        elsewhere = (d for trace in whole.trace.shared.values() for d in trace.decisions if not d.kept)
+        offered = (*whole.trace.decisions, *elsewhere)
+        is_all = sum(decision.evidence.tokens for decision in offered) <= self.budget_tokens
         room = self.budget_tokens if is_all else self._share()
         evidence = whole if is_all or not self.rounds else unite([whole], self.question, room, self.count)
         self._parts[0] = evidence
@@ -234,7 +241,7 @@ class Asking:
             question=self.question,
             now=_shown_time(self.now),
             rounds_left=rounds_left,
-            evidence=tuple(map(shown_evidence, evidence.evidence)),
+            evidence=tuple(self._shown(unit) for unit in evidence.evidence),
             asked=tuple(self._asked),
             gathers=self.gathers,
         )
@@ -249,17 +256,17 @@ class Asking:
         new: list[Evidence] = []
         lookups = [query.lookup() for query in reply.result.queries[:MOST_QUERIES]]
         room = max(_LEAST_TOKENS, self._share() // len(lookups))
-        shown = {(unit.sources, unit.place) for unit in evidence.evidence}
+        shown = {(unit.scope, unit.sources, unit.place) for unit in evidence.evidence}
         seen = shown_whole(evidence.evidence)
-        again = sum(unit.tokens for unit in evidence.evidence if unit.kind == PASSAGE)
+        again = sum(unit.tokens for unit in evidence.evidence if unit.kind == PASSAGE or unit.scope)
         for lookup in lookups:
             more = self._recall(lookup, min(room + again, self.budget_tokens), seen)
             fresh = [
                 unit
                 for unit in more.evidence
-                if not unit.standing and (unit.sources, unit.place) not in shown
+                if not unit.standing and (unit.scope, unit.sources, unit.place) not in shown
             ]
-            shown.update((unit.sources, unit.place) for unit in fresh)
+            shown.update((unit.scope, unit.sources, unit.place) for unit in fresh)
             seen |= shown_whole(fresh)
             self._parts.append(more)
             self._asked.append(lookup.query + _said_of(more, fresh))
@@ -300,7 +307,7 @@ class Asking:
         step = Step(
             number=len(self._steps),
             queries=tuple(queries),
-            added=tuple(sorted({seq for unit in new for seq in unit.sources})),
+            added=tuple(sorted(self._numbers(new))),
             tokens=tokens,
             answered=answered,
             calls=reply.calls if reply else 0,
@@ -326,13 +333,12 @@ class Asking:
             self._step((), (), evidence.tokens, began, reply, answered=bool(text))
         if not text and result.known:  # what a plain recall brings, behind what was asked for
             evidence = unite([*self._parts, *self._whole], self.question, self.budget_tokens, self.count)
-        shown = {seq for unit in evidence.evidence for seq in unit.sources}
-        if shown and not self.still_there(shown):
+        if not self._are_there(evidence.evidence):
             text, marks = "", [FORGOTTEN]
-            there = [unit for unit in evidence.evidence if self.still_there(unit.sources)]
+            there = [unit for unit in evidence.evidence if self._are_there([unit])]
             left = replace(evidence, evidence=tuple(there))
             evidence = unite([left], self.question, self.budget_tokens, self.count)
-            shown = {seq for unit in there for seq in unit.sources}
+        shown = self._numbers(evidence.evidence)
         sources = set(result.sources)
         if unknown := sorted(sources - shown):
             marks.append(f"the answer cites messages that it was not shown: {unknown[:8]}")
@@ -342,12 +348,32 @@ class Asking:
             question=self.question,
             text=text,
             known=result.known,
-            citations=tuple(cited for cited in evidence.citations if cited.seq in sources),
+            citations=tuple(c for c in evidence.citations if self._number(c.scope, c.seq) in sources),
             confidence=evidence.confidence,
             evidence=evidence,
             steps=tuple(self._steps),
             marks=tuple(marks),
         )
+
+    def _number(self, scope: str, seq: int) -> int:
+        """The number by which the model knows a message; of one's own, the seq."""
+        return seq + _APART * (1 + self.scopes.index(scope)) if scope else seq
+
+    def _are_there(self, units: Sequence[Evidence]) -> bool:
+        seqs: dict[str, set[int]] = {}
+        for unit in units:
+            seqs.setdefault(unit.scope, set()).update(unit.sources)
+        return all(self.still_there(scope, of_scope) for scope, of_scope in seqs.items())
+
+    def _numbers(self, units: Iterable[Evidence]) -> set[int]:
+        return {self._number(unit.scope, seq) for unit in units for seq in unit.sources}
+
+    def _shown(self, unit: Evidence) -> ShownEvidence:
+        shown = shown_evidence(unit)
+        if not unit.scope:
+            return shown
+        said_by = f"{shown.speaker}, in {unit.scope}" if shown.speaker else f"in {unit.scope}"
+        return replace(shown, seq=self._number(unit.scope, shown.seq), speaker=said_by)
 
 
 def _said_of(recall: Recall, fresh: Sequence[Evidence]) -> str:

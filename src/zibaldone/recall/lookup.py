@@ -109,9 +109,9 @@ class Found:
     clear: bool  # False: perhaps it is about something else
 
     @property
-    def seqs(self) -> frozenset[int]:
-        """Seqs of all messages that were shown."""
-        return frozenset(seq for unit in self.evidence for seq in unit.sources)
+    def quoted(self) -> frozenset[tuple[str, int]]:
+        """All messages that were shown: the shared memory that has each, "" for one's own, and its seq."""
+        return frozenset((unit.scope, seq) for unit in self.evidence for seq in unit.sources)
 
     def shorter(self, tokens: int) -> Found:
         """Drop the worst passages until `tokens` are saved; one stays."""
@@ -122,8 +122,9 @@ class Found:
 
 
 def shown_whole(evidence: Iterable[Evidence]) -> frozenset[int]:
-    """Seqs of messages that need not be shown again: of a long one another passage may be wanted."""
-    return frozenset(seq for unit in evidence if unit.kind != PASSAGE for seq in unit.sources)
+    """Seqs of one's own messages that need not come again: of a long one another passage may be wanted."""
+    own = (unit for unit in evidence if not unit.scope)
+    return frozenset(seq for unit in own if unit.kind != PASSAGE for seq in unit.sources)
 
 
 def to_found(recall: Recall, *, shown_before: bool = False) -> Found:
@@ -165,7 +166,8 @@ def passages(evidence: Sequence[Evidence]) -> str:
     above = ""
     for unit in evidence:
         day = header(unit.time.date(), None) if unit.is_dated else NO_DATE
-        head = f"[{indented(unit.session)} · {day}]"
+        place = f"{unit.scope}: " if unit.scope else ""
+        head = f"[{place}{indented(unit.session)} · {day}]"
         if head != above:
             lines.append(head)
             above = head

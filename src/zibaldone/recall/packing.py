@@ -20,6 +20,7 @@ from zibaldone.text.rendering import (
     in_order,
     line_tokens,
     render,
+    shared_title,
     shown,
     standing_line,
 )
@@ -84,7 +85,7 @@ def standing_room(budget_tokens: int) -> int:
 def _shows(unit: Evidence, entry: Evidence) -> bool:
     """True if all words of an entry stand in a unit of the same message, and it holds."""
     there = entry.text in unit.text and not set(entry.sources).isdisjoint(unit.sources)
-    return there and unit.outdated is None
+    return there and unit.outdated is None and unit.scope == entry.scope
 
 
 class _SaidBefore:
@@ -114,7 +115,8 @@ class _SaidBefore:
 
 def _same(unit: Evidence, other: Evidence) -> bool:
     return (
-        (unit.speaker, unit.view, unit.outdated) == (other.speaker, other.view, other.outdated)
+        (unit.speaker, unit.view, unit.outdated, unit.scope)
+        == (other.speaker, other.view, other.outdated, other.scope)
         and names_and_numbers(unit.text) <= names_and_numbers(other.text)
         and denies(unit.text) == denies(other.text)
     )
@@ -140,12 +142,13 @@ class _Context:
         self._refused = refused or {}
         self._candidates: dict[Place, Evidence] = {}
         self._reasons: dict[Place, str] = {}
-        self._opened: set[tuple[str, int]] = set()  # (session, day) that have their header
+        self._opened: set[tuple[str, str, int]] = set()  # (scope, session, day) that have their header
         self._years: set[int] = set()  # that a header names
         self._repeats: set[tuple[str | None, str, int]] = set()
         self._said = _SaidBefore()
         self._again: set[Place] = set()  # what says the same as a unit that is in
-        self._views_of: dict[int, set[str]] = {}  # by seq, the views whose kept units stand on the message
+        # By scope and seq, the views whose kept units stand on the message.
+        self._views_of: dict[tuple[str, int], set[str]] = {}
 
     def fill_all(
         self, candidates: Sequence[Evidence], standing: Sequence[Evidence], standing_tokens: int
@@ -243,7 +246,9 @@ class _Context:
     def _refusal(self, unit: Evidence) -> str:
         if self._repeated(unit) in self._repeats:
             return "the same words of the same day are in already"
-        if not unit.standing and all(self._views_of.get(seq, set()) - {unit.view} for seq in unit.sources):
+        if not unit.standing and all(
+            self._views_of.get((unit.scope, seq), set()) - {unit.view} for seq in unit.sources
+        ):
             return "another view's units of the same messages are in already"
         return ""
 
@@ -253,9 +258,12 @@ class _Context:
             title = 0 if self._kept else added_tokens(STANDING_TITLE, self._count)
             return title + added_tokens(standing_line(unit), self._count)
         day = unit.time.date()
-        if (unit.session, day.toordinal()) in self._opened:
+        if (unit.scope, unit.session, day.toordinal()) in self._opened:
             return unit.tokens + added_tokens(OMISSION, self._count)
-        return unit.tokens + added_tokens(header(day, day if day.year in self._years else None), self._count)
+        opened = header(day, day if day.year in self._years else None)
+        if unit.scope and all(scope != unit.scope for scope, _, _ in self._opened):
+            opened = f"{shared_title(unit.scope)}\n{opened}"
+        return unit.tokens + added_tokens(opened, self._count)
 
     def _keep(self, place: Place, unit: Evidence, cost: int) -> None:
         self.left -= cost
@@ -265,10 +273,10 @@ class _Context:
             return
         self._said.add(place, unit)
         day = unit.time.date()
-        self._opened.add((unit.session, day.toordinal()))
+        self._opened.add((unit.scope, unit.session, day.toordinal()))
         self._years.add(day.year)
         for seq in unit.sources:
-            self._views_of.setdefault(seq, set()).add(unit.view)
+            self._views_of.setdefault((unit.scope, seq), set()).add(unit.view)
 
     def _repeated(self, unit: Evidence) -> tuple[str | None, str, int]:
         return unit.speaker, unit.text, unit.time.date().toordinal()

@@ -42,7 +42,7 @@ DEFAULT_FLOOR = 0.04  # docs/decisions.md has the trade-off curve
 Order = Literal["best", "first", "last"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 _RERANKED_ROOM = MOST * PASSAGE_TOKENS // 2  # views offer twice as much
-_LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
+LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
 K = 60  # the constant of reciprocal rank fusion: Cormack, Clarke and Buettcher 2009, eq. 1
 T = TypeVar("T", bound=Hashable)
 
@@ -63,11 +63,13 @@ def recall(
     decay_days: float | None = None,
     reranker: Reranker | None = None,
     order: Order = "best",
+    rules: bool = True,
 ) -> Recall:
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     The question is read against `messages`. `notes` mark what no longer holds, and say what always does;
-    None: nobody asks them. Raises RecallGivenUp once the question's deadline has passed.
+    None: nobody asks them; without `rules` they only mark. Raises RecallGivenUp once the question's deadline
+    has passed.
     `own` has the tokenizer that the budget is counted with, where it is not the views' own.
     With `decay_days` old evidence comes later (`retention`). A `reranker` puts the best in order once more.
     """
@@ -86,13 +88,14 @@ def recall(
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        candidates, rules_room = in_period_first(candidates, question), standing_room(question.budget_tokens)
+        candidates = in_period_first(candidates, question)
+        rules_room = standing_room(question.budget_tokens) if rules else 0
         standing: list[Evidence] = []
         if notes is not None:
             candidates = answers.current_first(notes, candidates)
-            rules = answers.standing(notes, rules_room).evidence
-            standing = [replace(entry, standing=True) for entry in answers.still_there(rules)]
-        candidates = in_time(candidates, order, _LEADING * question.budget_tokens)
+            known = answers.standing(notes, rules_room).evidence
+            standing = [replace(entry, standing=True) for entry in answers.still_there(known)]
+        candidates = in_time(candidates, order, LEADING * question.budget_tokens)
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             question.budget_tokens,
@@ -167,6 +170,8 @@ def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Coun
             within=first.within if first else None,
             without=first.without if first else frozenset(),
             stems=first.stems if first else (),
+            shared=first.shared if first else {},
+            missing=tuple(sorted({scope for recalled in recalls for scope in recalled.trace.missing})),
         ),
     )
 

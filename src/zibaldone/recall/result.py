@@ -51,22 +51,34 @@ class Recall:
         """Probability that memory holds the answer, told before anybody has read what was recalled."""
         return self.trace.confidence
 
+    @property
+    def reason(self) -> str:
+        """Why nothing was recalled, in a sentence; "" where something was."""
+        if self:
+            return ""
+        nothing = self.trace.note or "memory holds nothing that may be recalled here"
+        return next((decision.reason for decision in self.trace.decisions), nothing)
+
     def __bool__(self) -> bool:
         """False when nothing was recalled."""
         return bool(self.evidence)
 
     def as_messages(self, messages: Sequence[Any] | None = None, *, role: str = "user") -> list[Any]:
-        """Chat messages ready to send: what was recalled, in one message of that role, and the question.
+        """Chat messages ready to send: what was recalled, and the question behind it.
 
-        With the `messages` of a chat, these as they are, and what was recalled right before the last user's:
-        what comes before stays the same from call to call, so that a server's prefix cache holds. What was
-        recalled is quoted and said to be no instruction. Nothing is put in when nothing was recalled.
+        With the `messages` of a chat, these, and what was recalled before the words of the last user's: what
+        comes before stays the same from call to call, so that a server's prefix cache holds. It is in that
+        message, since many templates refuse two of one role in a row; in one of its own right before it for
+        another `role`, and where messages are objects of a library. What was recalled is quoted and said to
+        be no instruction. Nothing is put in when nothing was recalled.
         """
         turns = [{"role": "user", "content": self.query}] if messages is None else list(messages)
         if not self:
             return turns
         users = [place for place, turn in enumerate(turns) if _is_users(turn)]
-        turns.insert(users[-1] if users else len(turns), {"role": role, "content": self.quoted()})
+        at = users[-1] if users else len(turns)
+        both = _with_words(turns[at], self.quoted()) if users and role == "user" else None
+        turns[at : at + (both is not None)] = [both or {"role": role, "content": self.quoted()}]
         return turns
 
     def quoted(self) -> str:
@@ -74,18 +86,24 @@ class Recall:
         standing = any(unit.standing for unit in self.evidence)
         return quotation(self.text, _WISHES if standing else "")
 
-    def why(self, seq: int) -> str:
-        """Explain in a sentence why the message is in this recall (or say that it is not)."""
+    def why(self, seq: int, scope: str = "") -> str:
+        """Explain in a sentence why the message is in this recall (or say that it is not).
+
+        `scope` is the shared memory that has it.
+        """
         for decision in self.trace.decisions:
-            if decision.kept and seq in decision.evidence.sources:
+            if decision.kept and decision.evidence.scope == scope and seq in decision.evidence.sources:
                 ranks = _ranks(decision.evidence.channels)
                 return f"Message {seq} is in: {decision.reason}; {ranks}."
         return f"Message {seq} is not in this recall; why_not({seq}) says why."
 
-    def why_not(self, seq: int) -> str:
+    def why_not(self, seq: int, scope: str = "") -> str:
         """Explain in a sentence why the message is not in this recall (or say that it is)."""
-        dropped = None
-        for decision in self.trace.decisions:
+        if scope and scope not in self.trace.shared:
+            return f"The shared memory {scope!r} was not recalled."
+        dropped, trace = None, self.trace.shared.get(scope, self.trace)
+        of_scope = [d for d in self.trace.decisions if d.evidence.scope == scope]
+        for decision in (*of_scope, *(d for d in trace.decisions if scope and not d.kept)):
             if seq in decision.evidence.sources:
                 if decision.kept:
                     return f"Message {seq} is in this recall; why({seq}) says why."
@@ -93,10 +111,10 @@ class Recall:
         if dropped:
             ranks = _ranks(dropped.evidence.channels)
             return f"Message {seq} was dropped: {dropped.reason}; {ranks}."
-        for view in self.trace.views:
+        for view in trace.views:
             if view.explain and (channels := view.explain(seq)) is not None:
-                within = self.trace.within
-                if seq in self.trace.without or (within is not None and seq not in within):
+                within = trace.within
+                if seq in trace.without or (within is not None and seq not in within):
                     return f"Message {seq} is outside of what this recall was narrowed to."
                 return (
                     f"Message {seq} is not among the {view.candidates} candidates"
@@ -111,6 +129,18 @@ def _is_users(turn: object) -> bool:
     parts = content if isinstance(content := get("content", None), list) else ()
     outputs = [part for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_result"]
     return not outputs and (get("role", None) or get("type", None)) in ("user", "human")
+
+
+def _with_words(turn: object, words: str) -> dict[str, Any] | None:
+    """A copy of a user's message with these words first; None for one that is no mapping with content."""
+    content = turn.get("content") if isinstance(turn, Mapping) else None
+    if isinstance(turn, Mapping) and isinstance(content, str):
+        return {**turn, "content": f"{words}\n\n{content}"}
+    if isinstance(turn, Mapping) and isinstance(content, list):
+        kinds = [part.get("type") for part in content if isinstance(part, Mapping)]
+        kind = "input_text" if any(str(kind).startswith("input_") for kind in kinds) else "text"
+        return {**turn, "content": [{"type": kind, "text": words}, *content]}
+    return None
 
 
 _WISHES = " The user's lasting wishes come first: grant those that your instructions allow."

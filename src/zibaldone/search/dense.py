@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -48,11 +48,13 @@ class Matrix:
     is off by so little that a cosine of 256 numbers is off by 0.0004 (one standard deviation).
     """
 
-    def __init__(self, dimension: int, saved: SavedIndex | None = None, name: str = "vectors") -> None:
-        """Empty, or as it was saved under a name; saved rows are changed in place."""
+    def __init__(self, dimension: int, saved: Sequence[SavedIndex] = (), name: str = "vectors") -> None:
+        """Empty, or as it was saved under a name; the rows of a single segment are changed in place."""
         self._name = name
-        self._codes: Codes = saved[f"{name}.codes"] if saved else np.zeros((0, dimension), dtype=np.int8)
-        self._factors: Vectors = saved[f"{name}.factors"] if saved else np.zeros(0, dtype=np.float32)
+        codes = [part[f"{name}.codes"] for part in saved] or [np.zeros((0, dimension), dtype=np.int8)]
+        factors = [part[f"{name}.factors"] for part in saved] or [np.zeros(0, dtype=np.float32)]
+        self._codes: Codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
+        self._factors: Vectors = factors[0] if len(factors) == 1 else np.concatenate(factors)
         self._n = len(self._codes)
 
     def __len__(self) -> int:
@@ -111,7 +113,7 @@ class Matrix:
         self._n = needed
         self.put(slice(needed - len(rows), needed), rows)
 
-    def put(self, where: slice | npt.NDArray[np.integer], rows: Vectors) -> None:
+    def put(self, where: slice | npt.NDArray[np.integer] | list[int], rows: Vectors) -> None:
         """Give rows (k, d) that are there other numbers."""
         places = np.arange(self._n)[where]
         for first in range(0, len(rows), _AT_A_TIME):

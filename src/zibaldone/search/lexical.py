@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,15 @@ def inverse_frequency(df: int, n: int) -> float:
 class LexicalIndex:
     """Postings of rows 0 .. n-1, in the order in which they were appended; the first may be saved ones."""
 
-    def __init__(self, saved: SavedIndex | None = None) -> None:
-        self._saved = _SavedPostings(saved) if saved else None
+    def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
+        self._saved: list[_SavedPostings] = []  # segments, one behind the other
         self._rows: dict[str, array[int]] = {}
         self._counts: dict[str, array[int]] = {}
         self._postings = 0  # in these; saved ones are not among them
-        lengths = saved["lexical.lengths"].astype(np.uint32).tobytes() if saved else b""
-        self._lengths = array("I", lengths)
+        self._lengths = array("I")
+        for part in saved:
+            self._saved.append(_SavedPostings(part, len(self._lengths)))
+            self._lengths += _whole(part["lexical.lengths"])
 
     def __len__(self) -> int:
         """Rows indexed."""
@@ -74,10 +77,9 @@ class LexicalIndex:
         """Leave only the rows where the mask (n,) is true; those behind a removed row move up."""
         if mask.all():
             return
-        if self._saved is not None:
-            self._saved = self._saved.keep(mask)
         first = int(np.argmin(mask))
         moved = np.cumsum(mask) - 1
+        self._saved = [part.keep(mask, moved) for part in self._saved]
         for term in [term for term, rows in self._rows.items() if rows[-1] >= first]:
             rows = np.array(self._rows[term])
             kept = mask[rows]
@@ -98,7 +100,7 @@ class LexicalIndex:
     def df(self, term: str) -> int:
         """Number of rows in which the term occurs."""
         rows = self._rows.get(term)
-        return (len(rows) if rows is not None else 0) + (self._saved.df(term) if self._saved else 0)
+        return (len(rows) if rows is not None else 0) + sum(part.df(term) for part in self._saved)
 
     def idf(self, term: str) -> float:
         """BM25's inverse document frequency, never negative."""
@@ -106,7 +108,7 @@ class LexicalIndex:
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         """The rows that have the term, rising, and how often each has it."""
-        parts = [] if self._saved is None else [self._saved.postings(term)]
+        parts = [part.postings(term) for part in self._saved]
         if (rows := self._rows.get(term)) is not None:
             parts.append((np.array(rows, dtype=np.int64), np.array(self._counts[term], dtype=np.float64)))
         if len(parts) == 1:
@@ -118,74 +120,84 @@ class LexicalIndex:
 
     def known(self, terms: frozenset[str]) -> frozenset[str]:
         """Return the terms that some row may have; for hundreds, quicker than asking for each."""
-        saved = frozenset() if self._saved is None else self._saved.known(terms)
-        return saved.union(terms & self._rows.keys())
+        return frozenset(terms & self._rows.keys()).union(*(part.known(terms) for part in self._saved))
 
     def lengths(self) -> Floats:
         """(n,) how many terms each row has."""
         return np.array(self._lengths, dtype=np.float32)
 
-    def save(self, saved: SavedIndex) -> None:
-        """Put the postings there."""
-        self._unpack()
-        terms = in_byte_order(list(self._rows))
-        saved.put_texts("lexical.terms", terms)
-        sizes = np.array([len(self._rows[term]) for term in terms], dtype=np.int64)
-        gaps, counts, ends = _apart(
-            _joined([self._rows[term] for term in terms]),
-            _joined([self._counts[term] for term in terms]),
-            sizes,
-        )
-        saved.put_numbers("lexical.ends", ends)
-        saved["lexical.gaps"] = gaps
-        saved.put_numbers("lexical.counts", counts)
-        saved.put_numbers("lexical.lengths", _joined([self._lengths]))
+    def save(self, saved: SavedIndex, kept: int = 0) -> None:
+        """Put the postings behind the first `kept` segments there."""
+        first = self._saved[kept].first if kept < len(self._saved) else self._saved_rows
+        sizes = np.array([len(rows) for rows in self._rows.values()], dtype=np.int64)
+        own = _Postings(list(self._rows), sizes, _joined(self._rows.values()), _joined(self._counts.values()))
+        _put(saved, [*(part.all() for part in self._saved[kept:]), own], first)
+        saved.put_numbers("lexical.lengths", _joined([self._lengths[first:]]))
 
-    def _unpack(self) -> None:
-        """Take the saved postings in, to be changed."""
-        if self._saved is None:
-            return
-        for term, rows, counts in self._saved:
-            self._rows[term] = _whole(rows) + self._rows.get(term, array("I"))
-            self._counts[term] = _whole(counts) + self._counts.get(term, array("I"))
-        self._saved = None
-        self._postings = sum(map(len, self._rows.values()))
+    @property
+    def _saved_rows(self) -> int:
+        return self._saved[-1].end if self._saved else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    terms: list[str]
+    sizes: Ints  # (terms,) how many rows have each
+    rows: npt.NDArray[np.integer[Any]]  # of the first term, then of the second ...
+    counts: npt.NDArray[np.integer[Any]]
+
+
+def _put(saved: SavedIndex, parts: Sequence[_Postings], first: int) -> None:
+    """Put postings there, of which those of a later part are of later rows; the row `first` becomes 0."""
+    terms = in_byte_order(list({term for part in parts for term in part.terms}))
+    place = {term: number for number, term in enumerate(terms)}
+    term_of = np.concatenate(
+        [np.repeat(np.array([place[t] for t in part.terms], dtype=np.int64), part.sizes) for part in parts]
+    )
+    order = np.argsort(term_of, kind="stable")
+    rows, counts = (np.concatenate([getattr(p, name) for p in parts])[order] for name in ("rows", "counts"))
+    sizes = np.bincount(term_of, minlength=len(terms))
+    saved.put_texts("lexical.terms", terms)
+    saved["lexical.gaps"], counts, ends = _apart(rows.astype(np.int64) - first, counts, sizes)
+    saved.put_numbers("lexical.counts", counts)
+    saved.put_numbers("lexical.ends", ends)
 
 
 class _SavedPostings:
     """Terms in the order of their bytes; of each, gaps[begin:end] and counts[begin:end]; see _apart."""
 
-    def __init__(self, saved: SavedIndex) -> None:
+    def __init__(self, saved: SavedIndex, first: int) -> None:
+        """`first` is the row of the index that is row 0 here."""
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
         self._known: dict[frozenset[str], frozenset[str]] = {}  # of the sets that were asked for
         self._gaps, self._counts = saved["lexical.gaps"], saved["lexical.counts"]
-        self._rows = len(saved["lexical.lengths"])
-        self._has_steps = self._rows > _FARTHEST
+        self.first, self.end = first, first + len(saved["lexical.lengths"])
+        self._has_steps = self.end - first > _FARTHEST
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> _SavedPostings:
-        """Copy the rows where the mask is true."""
+    def all(self) -> _Postings:
+        """All postings, by rows of the index."""
         ends = self._ends.astype(np.int64)
         begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)[: len(ends)]
         term_of = np.repeat(np.arange(len(ends)), ends - begins)
         sums = np.cumsum(self._gaps, dtype=np.int64)
         rows = sums - np.concatenate([[0], sums])[begins][term_of]
-        stays = (self._counts > 0) & mask[rows]
-        sizes = np.bincount(term_of[stays], minlength=len(ends))
-        moved = (np.cumsum(mask) - 1)[rows[stays]].astype(np.uint32)
-        left = SavedIndex()
-        left.put_texts("lexical.terms", [t for t, n in zip(self._terms, sizes.tolist(), strict=True) if n])
-        left["lexical.gaps"], counts, ends = _apart(moved, self._counts[stays], sizes[sizes > 0])
-        left.put_numbers("lexical.counts", counts)
-        left.put_numbers("lexical.ends", ends)
-        left["lexical.lengths"] = np.zeros(self._rows if self._has_steps else 0, dtype=np.uint8)
-        return _SavedPostings(left)
+        there = self._counts > 0
+        sizes = np.bincount(term_of[there], minlength=len(ends))
+        return _Postings(list(self._terms), sizes, rows[there] + self.first, self._counts[there])
 
-    def __iter__(self) -> Iterator[tuple[str, Ints, Doubles]]:
-        begin = 0
-        for term, end in zip(self._terms, self._ends.tolist(), strict=True):
-            yield term, *self._between(begin, end)
-            begin = end
+    def keep(self, mask: npt.NDArray[np.bool_], moved: Ints) -> _SavedPostings:
+        """Copy the rows of the index where the mask is true, which are now the rows `moved`."""
+        whole, left = self.all(), SavedIndex()
+        stays = mask[whole.rows]
+        sizes = np.bincount(
+            np.repeat(np.arange(len(whole.sizes)), whole.sizes)[stays], minlength=len(whole.sizes)
+        )
+        terms = [term for term, size in zip(whole.terms, sizes.tolist(), strict=True) if size]
+        first = int(np.count_nonzero(mask[: self.first]))
+        _put(left, [_Postings(terms, sizes[sizes > 0], moved[whole.rows[stays]], whole.counts[stays])], first)
+        left["lexical.lengths"] = np.zeros(np.count_nonzero(mask[self.first : self.end]), dtype=np.uint8)
+        return _SavedPostings(left, first)
 
     def df(self, term: str) -> int:
         begin, end = self._range(term)
@@ -203,7 +215,7 @@ class _SavedPostings:
         return there
 
     def _between(self, begin: int, end: int) -> tuple[Ints, Doubles]:
-        rows = np.cumsum(self._gaps[begin:end], dtype=np.int64)
+        rows = np.cumsum(self._gaps[begin:end], dtype=np.int64) + self.first
         counts = self._counts[begin:end].astype(np.float64)
         if self._has_steps:
             there = counts > 0
@@ -223,13 +235,13 @@ class _SavedPostings:
 
 
 def _apart(
-    rows: npt.NDArray[np.uint32], counts: npt.NDArray[np.uint32], sizes: Ints
+    rows: Ints, counts: npt.NDArray[np.integer[Any]], sizes: Ints
 ) -> tuple[npt.NDArray[np.uint16], Ints, Ints]:
     """Rows as their distances from each other, of each term the first from 0; counts; where each term ends.
 
     A distance that is too far is gone in steps, of which all but the last have the count 0.
     """
-    gaps = np.diff(rows.astype(np.int64), prepend=0)
+    gaps = np.diff(rows, prepend=0)
     firsts = (np.cumsum(sizes) - sizes)[sizes > 0]
     gaps[firsts] = rows[firsts]
     steps = 1 + np.maximum(gaps - 1, 0) // _FARTHEST
@@ -244,5 +256,5 @@ def _whole(numbers: npt.NDArray[Any]) -> array[int]:
     return array("I", numbers.astype(np.uint32).tobytes())
 
 
-def _joined(parts: Sequence[array[int]]) -> npt.NDArray[np.uint32]:
+def _joined(parts: Iterable[array[int]]) -> npt.NDArray[np.uint32]:
     return np.frombuffer(b"".join(part.tobytes() for part in parts), dtype=np.uint32)

@@ -10,7 +10,7 @@ people say, so that they hold for a question of three words or of a page, and fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -292,14 +292,27 @@ def witnesses(index: UnitIndex, question: Question) -> Mask:
     for _, term in question.terms:
         rows, counts = index.lexical.postings(term)
         shared[rows] += counts
-    besides = index.lexical.lengths() - shared
-    few = (besides < 1) | (index.ends_asking & (besides < len(question.terms)))
+    besides, asking = index.lexical.lengths() - shared, index.ends_asking
+    few = (besides < 1) | (asking & (besides < len(question.terms)))
     heard = people.copy()
-    for row in np.flatnonzero(few & people & (shared > 0)).tolist():
-        unit, reply = index.units[row], index.reply(row)
-        if index.ends_asking[row] or (theirs and question.words == tuple(words(unit.text))):
-            heard[row] = reply is not None and people[reply] and index.units[reply].speaker != unit.speaker
+    doubtful = np.flatnonzero(few & people & (shared > 0)).tolist()
+    if not doubtful:
+        return heard
+    names = _names(index)
+    for row in doubtful:
+        if asking[row] or (theirs and question.words == tuple(words(index.units[row].text))):
+            reply = index.reply(row)
+            heard[row] = reply is not None and people[reply] and names(reply) != names(row)
     return heard
+
+
+def _names(index: UnitIndex) -> Callable[[int], str]:
+    """The speaker by row, without reading the units of those that have a name."""
+    numbers = np.full(len(index), -1, dtype=np.int32)
+    for number, rows in enumerate(index.speakers.values()):
+        numbers[rows] = number
+    named = list(index.speakers)
+    return lambda row: named[numbers[row]] if numbers[row] >= 0 else index.units[row].speaker
 
 
 def _of_people_first(index: UnitIndex, covers: Floats, inside: Mask | None) -> Floats:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 AnyArray = npt.NDArray[Any]
 _WHOLE = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)  # the narrowest first
+_LOOK_UP = 50  # texts are read in order in the time in which one of so many is looked up
 _TOGETHER = 16  # texts of a block: a third of their size, and 15 microseconds to read one
 
 
@@ -39,6 +41,7 @@ class PackedTexts(SavedTexts):
     def __init__(self, data: npt.NDArray[np.uint8], ends: AnyArray) -> None:
         """`data` are the UTF-8 bytes of all, `ends` (n,) where each ends."""
         self._data, self._ends = data, ends
+        self._view, self._end = data.data, ends.data  # read in a tenth of an array's time
 
     def __len__(self) -> int:
         """Number of texts."""
@@ -54,83 +57,85 @@ class PackedTexts(SavedTexts):
     def place_of(self, text: str) -> int | None:
         """Place of a text among texts sorted by their bytes; None where it is not among them."""
         wanted = _encoded(text)
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self._bytes(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._bytes(low) == wanted else None
+        place = bisect_left(range(len(self)), wanted, key=self._bytes)
+        return place if place < len(self) and self._bytes(place) == wanted else None
+
+    def places_of(self, texts: Collection[str]) -> dict[str, int]:
+        """Places of those texts that are there, as by `place_of`."""
+        if len(texts) * _LOOK_UP > len(self):
+            return {text: place for place, text in enumerate(self) if text in texts}
+        places = ((text, self.place_of(text)) for text in texts)
+        return {text: place for text, place in places if place is not None}
 
     def _bytes(self, place: int) -> bytes:
-        begin = int(self._ends[place - 1]) if place else 0
-        return self._data[begin : int(self._ends[place])].tobytes()
+        return bytes(self._view[self._end[place - 1] if place else 0 : self._end[place]])
 
 
 class CompressedTexts(SavedTexts):
     """Long ones, so many of them in a block."""
 
     def __init__(
-        self,
-        data: npt.NDArray[np.uint8],
-        ends: AnyArray,
-        sizes: AnyArray,
-        places: AnyArray | None = None,
+        self, data: npt.NDArray[np.uint8], ends: AnyArray, counts: AnyArray, sizes: AnyArray
     ) -> None:
-        """`data` are the blocks, `ends` where each ends, `sizes` (n,) the bytes of each text.
-
-        Where some were taken out, `places` has in which places those lie that are left.
-        """
-        self._data, self._ends, self.sizes = data, ends, sizes
-        self.places = places
+        """`data` are blocks, `ends` (b,) where each ends, `counts` (b,) its texts, `sizes` (n,) in bytes."""
+        self.data, self.ends, self.counts, self.sizes = data, ends.astype(np.int64), counts, sizes
+        self._behind = np.cumsum(counts, dtype=np.int64)  # per block, the texts up to its end
         self._last = -1, b""  # block that was read last, and what is in it
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> CompressedTexts:
+        """Pack texts."""
+        encoded = list(map(_encoded, texts))
+        parts = [encoded[first : first + _TOGETHER] for first in range(0, len(encoded), _TOGETHER)]
+        return cls._made([zlib.compress(b"".join(part)) for part in parts], parts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[CompressedTexts]) -> CompressedTexts:
+        """Put some behind others; their blocks stay as they are."""
+        before = np.cumsum([0, *(len(part.data) for part in parts)])
+        return cls(
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.ends + start for part, start in zip(parts, before[:-1], strict=True)]),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.sizes for part in parts]),
+        )
+
+    @classmethod
+    def _made(cls, blocks: list[bytes], parts: list[list[bytes]]) -> CompressedTexts:
+        return cls(
+            np.frombuffer(b"".join(blocks), np.uint8),
+            np.cumsum([len(block) for block in blocks], dtype=np.int64),
+            np.array([len(part) for part in parts], dtype=np.uint8),
+            np.array([len(text) for part in parts for text in part], dtype=np.int64),
+        )
 
     def __len__(self) -> int:
         """Number of texts."""
-        return len(self.sizes) if self.places is None else len(self.places)
+        return len(self.sizes)
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> CompressedTexts:
         """Copy the texts where the mask (n,) is true; nothing of the others is in the copy's blocks."""
-        places = np.arange(len(self.sizes)) if self.places is None else self.places
-        sizes, gone = np.array(self.sizes), places[~mask]
-        sizes[gone] = 0
-        changed = set((gone // _TOGETHER).tolist())
-        blocks, begin = [], 0
-        for number, end in enumerate(self._ends.tolist()):
-            block = self._data[begin:end].tobytes()
-            if number in changed:
-                first = number * _TOGETHER
-                held = self.sizes[first : first + _TOGETHER].tolist()
-                starts = np.cumsum([0, *held])
-                left = sizes[first : first + _TOGETHER].tolist()
-                data = zlib.decompress(block)
-                parts = (data[start : start + size] for start, size in zip(starts, left, strict=False))
-                block = zlib.compress(b"".join(parts))
-            blocks.append(block)
-            begin = end
-        ends = np.cumsum([len(block) for block in blocks], dtype=np.int64)
-        return CompressedTexts(np.frombuffer(b"".join(blocks), np.uint8), ends, sizes, places[mask])
+        blocks, parts = [], []
+        for number, end in enumerate(self._behind.tolist()):
+            places = range(end - int(self.counts[number]), end)
+            stays = mask[places.start : places.stop]
+            if stays.any():
+                part = [self._bytes(place) for place in places if mask[place]]
+                parts.append(part)
+                blocks.append(self._block(number) if stays.all() else zlib.compress(b"".join(part)))
+        return self._made(blocks, parts)
 
-    def __iter__(self) -> Iterator[str]:
-        """Texts in order."""
-        return (self[place] for place in range(len(self)))
-
-    def whole_blocks(self) -> tuple[npt.NDArray[np.uint8], AnyArray]:
-        """Return the blocks that are full, and where each ends."""
-        ends = self._ends[: len(self) // _TOGETHER]
-        return self._data[: int(ends[-1]) if len(ends) else 0], ends
+    def _block(self, number: int) -> bytes:
+        begin = int(self.ends[number - 1]) if number else 0
+        return self.data[begin : int(self.ends[number])].tobytes()
 
     def _bytes(self, place: int) -> bytes:
-        if self.places is not None:
-            place = int(self.places[place])
-        block, within = divmod(place, _TOGETHER)
-        number, data = self._last
-        if number != block:
-            begin = int(self._ends[block - 1]) if block else 0
-            data = zlib.decompress(self._data[begin : int(self._ends[block])].data)
-            self._last = block, data
-        first = place - within
+        number = int(np.searchsorted(self._behind, place, side="right"))
+        block, data = self._last
+        if block != number:
+            data = zlib.decompress(self._block(number))
+            self._last = number, data
+        first = int(self._behind[number]) - int(self.counts[number])
         start = int(self.sizes[first:place].sum())
         return data[start : start + int(self.sizes[place])]
 
@@ -166,26 +171,27 @@ class SavedIndex:
         self.arrays[f"{name}.bytes"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         self.put_numbers(f"{name}.ends", np.cumsum([len(some) for some in encoded], dtype=np.int64))
 
-    def put_long_texts(self, name: str, texts: Sequence[str], behind: CompressedTexts | None) -> None:
-        """Long texts under a name, behind others, whose blocks stay as they are."""
-        done, ends = behind.whole_blocks() if behind else (b"", np.zeros(0, dtype=np.int64))
-        left = [] if behind is None else behind[len(ends) * _TOGETHER :]
-        encoded = list(map(_encoded, [*left, *texts]))
-        blocks = [
-            zlib.compress(b"".join(encoded[first : first + _TOGETHER]))
-            for first in range(0, len(encoded), _TOGETHER)
-        ]
-        more = np.cumsum([len(done), *map(len, blocks)])[1:]
-        self.arrays[f"{name}.blocks"] = np.frombuffer(b"".join([bytes(done), *blocks]), dtype=np.uint8)
-        self.put_numbers(f"{name}.block_ends", np.concatenate([ends.astype(np.int64), more]))
-        sizes = np.array([len(some) for some in encoded], dtype=np.int64)
-        if behind is not None:
-            sizes = np.concatenate([behind.sizes[: len(ends) * _TOGETHER], sizes])
-        self.put_numbers(f"{name}.sizes", sizes)
+    def put_names(self, name: str, names: Sequence[str | None]) -> None:
+        """Texts under a name, of which some may be None."""
+        self.put_texts(name, ["" if some is None else some for some in names])
+        self[f"{name}.none"] = np.array([some is None for some in names], dtype=bool)
+
+    def names(self, name: str) -> list[str | None]:
+        """Read names that were put under a name."""
+        none = self.arrays[f"{name}.none"].tolist()
+        return [None if is_none else some for some, is_none in zip(self.texts(name), none, strict=True)]
+
+    def put_long_texts(self, name: str, texts: CompressedTexts) -> None:
+        """Long texts under a name."""
+        self[f"{name}.blocks"] = texts.data
+        for part in ("ends", "counts", "sizes"):
+            self.put_numbers(f"{name}.{part}", getattr(texts, part))
 
     def long_texts(self, name: str) -> CompressedTexts:
         """Texts that were put under a name."""
-        return CompressedTexts(*(self.arrays[f"{name}.{part}"] for part in ("blocks", "block_ends", "sizes")))
+        return CompressedTexts(
+            *(self.arrays[f"{name}.{part}"] for part in ("blocks", "ends", "counts", "sizes"))
+        )
 
     def texts(self, name: str) -> PackedTexts:
         """Texts that were put under a name."""

@@ -42,8 +42,11 @@ class UnitIndex:
     single words.
     """
 
-    def __init__(self, dimension: int, word_embedder: WordEmbedder, saved: SavedIndex | None = None) -> None:
-        """Empty, or as it was saved; the arrays may be maps of a file, as long as they may be changed."""
+    def __init__(self, dimension: int, word_embedder: WordEmbedder, saved: Sequence[SavedIndex] = ()) -> None:
+        """Empty, or as it was saved, in segments one behind the other.
+
+        Their arrays may be maps of a file, as long as they may be changed.
+        """
         self.units = UnitList(saved)
         self.note = ""  # in words, what was left out of it
         self.vectors = Matrix(dimension, saved)
@@ -80,9 +83,11 @@ class UnitIndex:
         self._askers = np.zeros(0, dtype=np.int64)
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
-        self._measured = _Measured(dimension, saved)
+        self._measured = _Measured(dimension, saved[-1] if saved else None)
         self._saved_bytes = 0  # of what was saved, and is read where it lies
-        if saved is not None:
+        self._starts: list[int] = []  # row where each segment begins
+        self._saved_rows = 0  # in segments
+        if saved:
             self._open(saved)
 
     def __len__(self) -> int:
@@ -114,10 +119,10 @@ class UnitIndex:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
         if not units:
             return
-        for unit in units:
-            unit_words = words(unit.text)
-            for word in self._vocabulary.add(unit_words):
-                self.thesaurus.learn(_pairs(word))
+        of_units = [words(unit.text) for unit in units]
+        for word in self._vocabulary.add(of_units):
+            self.thesaurus.learn(_pairs(word))
+        for unit_words in of_units:
             self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)
@@ -146,7 +151,7 @@ class UnitIndex:
         self.units.keep(mask)
         self.vectors.keep(mask)
         self._spread = None
-        self._saved_bytes = 0
+        self._saved_bytes, self._starts, self._saved_rows = 0, [], 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
         for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "_seqs"):
@@ -268,28 +273,37 @@ class UnitIndex:
             self._spread = mean, along - mean @ mean, np.where(embedded, lengths, np.float32(np.inf))
         return self._spread
 
-    def save(self) -> SavedIndex:
-        """Save all of it as arrays, with which another process can begin."""
-        saved = SavedIndex()
-        for part in (self.units, self.lexical, self.thesaurus, self._vocabulary, self.vectors):
-            part.save(saved)
+    def save(self, kept: int = 0) -> SavedIndex:
+        """Save what is behind the first `kept` segments as one, with which another process can go on.
+
+        What was taken out is out of all segments: then none can be kept.
+        """
+        saved, first = SavedIndex(), [*self._starts, self._saved_rows][kept]
+        for part in (self.lexical, self.thesaurus, self._vocabulary):
+            part.save(saved, kept)
+        self.units.save(saved, first)
+        self.vectors.save(saved, slice(first, None))
         self._measured.extend(self.vectors, ~self._is_assistants)
         self._measured.save(saved)
-        looks = np.zeros(len(self), dtype=np.uint8)
+        looks = np.zeros(len(self) - first, dtype=np.uint8)
         for bit, name in enumerate(_SIGNS):
-            looks |= (getattr(self, name) > 0).astype(np.uint8) << bit
+            looks |= (getattr(self, name)[first:] > 0).astype(np.uint8) << bit
         saved["looks"] = looks
         return saved
 
-    def _open(self, saved: SavedIndex) -> None:
+    def _open(self, saved: Sequence[SavedIndex]) -> None:
         self._saved_bytes = sum(
-            array.nbytes for name, array in saved.arrays.items() if not name.endswith((".codes", ".factors"))
+            array.nbytes
+            for part in saved
+            for name, array in part.arrays.items()
+            if not name.endswith((".codes", ".factors"))
         )
-        looks = saved["looks"]
+        looks = np.concatenate([part["looks"] for part in saved])
+        *self._starts, self._saved_rows = np.cumsum([0, *(len(part["looks"]) for part in saved)]).tolist()
         for bit, name in enumerate(_SIGNS):
             setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
         self._times, self.days = self.units.times()
-        self._seqs = saved.numbers("unit.seq")
+        self._seqs = self.units.seqs()
         self.source_rows, self.source_seqs = self.units.sources()
         sessions, self._session_of = self.units.names("session")
         self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import chain
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import AnyArray, CompressedTexts, PackedTexts, SavedIndex
+from zibaldone.search.saved import AnyArray, CompressedTexts, SavedIndex
 from zibaldone.search.unit import Unit
 
 Ints = npt.NDArray[np.int64]
@@ -25,8 +26,8 @@ _NUMBERS = (*_NAMES, "seq", "part", "tokens", "start", "is_dated", "offset_s", "
 class UnitList(Sequence[Unit]):
     """Grows at its end."""
 
-    def __init__(self, saved: SavedIndex | None = None) -> None:
-        self._packed = _PackedUnits(saved) if saved else None
+    def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
+        self._packed = _PackedUnits(_joined(saved)) if saved else None
         self._units: list[Unit | None] = [None] * (len(self._packed) if self._packed else 0)
         self._unpacked: list[int] = []  # rows of saved units that were asked for, and are kept in mind
         self._nbytes = 8 * len(self._units)
@@ -110,6 +111,11 @@ class UnitList(Sequence[Unit]):
         local_us = times_us + 1_000_000 * self._packed.saved.numbers("unit.offset_s")
         return times_us / 1e6, local_us // (86_400 * 1_000_000) + _EPOCH.toordinal()
 
+    def seqs(self) -> Ints:
+        """(n,) of the message that each unit stands on, of units that were saved."""
+        assert self._packed is not None
+        return self._packed.saved.numbers("unit.seq")
+
     def sources(self) -> tuple[Ints, Ints]:
         """Rows, rising, and a source of each, of units that were saved."""
         assert self._packed is not None
@@ -119,42 +125,73 @@ class UnitList(Sequence[Unit]):
         order = np.argsort(rows, kind="stable")
         return rows[order], np.concatenate([saved.numbers("unit.seq"), further[:, 1]])[order]
 
-    def save(self, saved: SavedIndex) -> None:
-        """Put all that the units hold there; what was saved before is copied as it is."""
+    def save(self, saved: SavedIndex, first: int = 0) -> None:
+        """Put all that the units from row `first` on hold there."""
         before = len(self._packed) if self._packed else 0
-        units = [unit for unit in self._units[before:] if unit is not None]
-        arrays: dict[str, AnyArray] = {}
-        behind, texts = self._packed.texts if self._packed else None, [unit.text for unit in units]
-        if behind is not None and behind.places is not None:  # its blocks have gaps
-            texts = [*behind, *texts]
-            behind = None
-        saved.put_long_texts("unit.text", texts, behind)
+        new = _saved_units([unit for unit in self._units[before:] if unit is not None])
+        rows = np.arange(before) >= first
+        joined = _joined([self._packed.keep(rows).saved, new]) if self._packed and rows.any() else new
+        for name in (*(f"unit.{name}" for name in _NUMBERS), "unit.further", "unit.days"):
+            saved.put_numbers(name, joined[name])
+        times, numbers = np.unique(joined.numbers("unit.times_us")[joined["unit.time"]], return_inverse=True)
+        saved.put_numbers("unit.times_us", times)
+        saved.put_numbers("unit.time", numbers)
         for field in _NAMES:
-            values = [getattr(unit, field) for unit in units]
-            known = self._packed.names(field) if self._packed else []
-            numbers = {value: number for number, value in enumerate(dict.fromkeys([*known, *values]))}
-            saved.put_texts(f"unit.{field}s", ["" if value is None else value for value in numbers])
-            saved[f"unit.no_{field}"] = np.array([value is None for value in numbers], dtype=bool)
-            arrays[f"unit.{field}"] = np.array([numbers[value] for value in values], dtype=np.int32)
-        for field in ("seq", "part", "tokens", "start", "is_dated"):
-            arrays[f"unit.{field}"] = np.array([getattr(unit, field) for unit in units], dtype=np.int64)
-        offsets = [unit.time.utcoffset() or timedelta() for unit in units]
-        arrays["unit.offset_s"] = np.array(
-            [int(offset.total_seconds()) for offset in offsets], dtype=np.int32
-        )
-        further = [(row, seq) for row, unit in enumerate(units, before) for seq in unit.sources[1:]]
-        arrays["unit.further"] = np.array(further, dtype=np.int64).reshape(-1, 2)
-        days = [(row, *day) for row, unit in enumerate(units, before) for day in unit.days]
-        arrays["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 3)
-        for name, new in arrays.items():
-            saved.put_numbers(name, np.concatenate([self._packed.saved[name], new]) if self._packed else new)
-        times = [(unit.time - _EPOCH) // timedelta(microseconds=1) for unit in units]
-        earlier = self._packed.times_us() if self._packed else np.zeros(0, dtype=np.int64)
-        different, numbers_of = np.unique(
-            np.concatenate([earlier, np.array(times, dtype=np.int64)]), return_inverse=True
-        )
-        saved.put_numbers("unit.times_us", different)
-        saved.put_numbers("unit.time", numbers_of)
+            saved.put_names(f"unit.{field}s", joined.names(f"unit.{field}s"))
+        saved.put_long_texts("unit.text", joined.long_texts("unit.text"))
+
+
+def _saved_units(units: Sequence[Unit]) -> SavedIndex:
+    saved = SavedIndex()
+    saved.put_long_texts("unit.text", CompressedTexts.of([unit.text for unit in units]))
+    for field in _NAMES:
+        values = [getattr(unit, field) for unit in units]
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+        saved.put_names(f"unit.{field}s", list(numbers))
+        saved[f"unit.{field}"] = np.array([numbers[value] for value in values], dtype=np.int64)
+    for field in ("seq", "part", "tokens", "start", "is_dated"):
+        saved[f"unit.{field}"] = np.array([getattr(unit, field) for unit in units], dtype=np.int64)
+    offsets = [unit.time.utcoffset() or timedelta() for unit in units]
+    saved["unit.offset_s"] = np.array([int(offset.total_seconds()) for offset in offsets], dtype=np.int64)
+    times_us = [(unit.time - _EPOCH) // timedelta(microseconds=1) for unit in units]
+    saved["unit.times_us"] = np.array(times_us, dtype=np.int64)
+    saved["unit.time"] = np.arange(len(units))
+    further = [(row, seq) for row, unit in enumerate(units) for seq in unit.sources[1:]]
+    saved["unit.further"] = np.array(further, dtype=np.int64).reshape(-1, 2)
+    days = [(row, *day) for row, unit in enumerate(units) for day in unit.days]
+    saved["unit.days"] = np.array(days, dtype=np.int64).reshape(-1, 3)
+    return saved
+
+
+def _joined(parts: Sequence[SavedIndex]) -> SavedIndex:
+    """Units of one segment behind those of another."""
+    if len(parts) == 1:
+        return parts[0]
+    joined, starts = SavedIndex(), np.cumsum([0, *(len(part["unit.seq"]) for part in parts)])
+    for name in _NUMBERS:
+        joined[f"unit.{name}"] = np.concatenate([part.numbers(f"unit.{name}") for part in parts])
+    for name in ("further", "days"):
+        by_row = [part.numbers(f"unit.{name}") for part in parts]
+        for having, start in zip(by_row, starts[:-1], strict=True):
+            having[:, 0] += start
+        joined[f"unit.{name}"] = np.concatenate(by_row)
+    for field in _NAMES:
+        names = [part.names(f"unit.{field}s") for part in parts]
+        numbers = {value: n for n, value in enumerate(dict.fromkeys(chain.from_iterable(names)))}
+        joined.put_names(f"unit.{field}s", list(numbers))
+        for of, start, end in zip(names, starts[:-1], starts[1:], strict=True):
+            number_of = np.array([numbers[value] for value in of], dtype=np.int64)
+            joined[f"unit.{field}"][start:end] = number_of[joined[f"unit.{field}"][start:end]]
+    times = [part.numbers("unit.times_us") for part in parts]
+    for start, end, before in zip(
+        starts[:-1], starts[1:], np.cumsum([0, *map(len, times[:-1])]), strict=True
+    ):
+        joined["unit.time"][start:end] += before
+    joined["unit.times_us"] = np.concatenate(times)
+    joined.put_long_texts(
+        "unit.text", CompressedTexts.joined([part.long_texts("unit.text") for part in parts])
+    )
+    return joined
 
 
 def by_first(numbers: AnyArray) -> tuple[list[int], Ints]:
@@ -174,13 +211,11 @@ def _bytes_of(unit: Unit) -> int:
 
 
 class _PackedUnits:
-    def __init__(self, saved: SavedIndex, texts: CompressedTexts | None = None) -> None:
+    def __init__(self, saved: SavedIndex) -> None:
         self.saved = saved
-        self.texts = saved.long_texts("unit.text") if texts is None else texts
+        self.texts = saved.long_texts("unit.text")
         self._further, self._days = _ByRow(saved["unit.further"]), _ByRow(saved["unit.days"])
-        self._named = {
-            field: _named(saved.texts(f"unit.{field}s"), saved[f"unit.no_{field}"]) for field in _NAMES
-        }
+        self._named = {field: saved.names(f"unit.{field}s") for field in _NAMES}
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -200,10 +235,9 @@ class _PackedUnits:
             left.put_numbers(name, having)
         for field in _NAMES:
             numbers, left[f"unit.{field}"] = by_first(left[f"unit.{field}"])
-            values = [self._named[field][number] for number in numbers]
-            left.put_texts(f"unit.{field}s", ["" if value is None else value for value in values])
-            left[f"unit.no_{field}"] = np.array([value is None for value in values], dtype=bool)
-        return _PackedUnits(left, self.texts.keep(mask))
+            left.put_names(f"unit.{field}s", [self._named[field][number] for number in numbers])
+        left.put_long_texts("unit.text", self.texts.keep(mask))
+        return _PackedUnits(left)
 
     def names(self, field: str) -> list[str | None]:
         """Names of a field, in the order of their numbers."""
@@ -247,10 +281,6 @@ class _PackedUnits:
             start=int(saved["unit.start"][row]),
             is_dated=bool(saved["unit.is_dated"][row]),
         )
-
-
-def _named(texts: PackedTexts, is_none: npt.NDArray[np.bool_]) -> list[str | None]:
-    return [None if none else text for text, none in zip(texts, is_none.tolist(), strict=True)]
 
 
 class _ByRow:

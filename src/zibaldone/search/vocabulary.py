@@ -54,22 +54,28 @@ class Spelling:
 class Vocabulary(Mapping[str, int]):
     """Words, and how often each is in the units; of a saved one a word is looked up where it lies."""
 
-    def __init__(self, saved: SavedIndex | None = None) -> None:
-        self._words = saved.texts("vocabulary.words") if saved else None
-        self._saved_uses = saved["vocabulary.uses"] if saved else None
+    def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
+        self._saved = [(part.texts("vocabulary.words"), part["vocabulary.uses"]) for part in saved]
         self._uses: Counter[str] = Counter()  # besides the saved ones
         self._spelling: Spelling | None = None  # made when a word is not known
 
     def __getitem__(self, word: str) -> int:
-        uses = self._uses[word] + self._saved(word)
+        uses = self._uses[word] + self._saved_uses(word)
         if not uses:
             raise KeyError(word)
         return uses
 
     def __iter__(self) -> Iterator[str]:
-        """Words in no order."""
-        yield from (word for word in self._words or () if word not in self._uses)
-        yield from self._uses
+        """Words, each once, in no order."""
+        seen: set[str] = set()
+        for words in (self._uses, *(saved for saved, _ in self._saved)):
+            for word in words:
+                if word not in seen:
+                    seen.add(word)
+                    yield word
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._uses or any(words.place_of(str(word)) is not None for words, _ in self._saved)
 
     def __len__(self) -> int:
         """Different words."""
@@ -80,10 +86,15 @@ class Vocabulary(Mapping[str, int]):
         """Bytes of memory, about; saved words are not counted."""
         return _WORD_BYTES * len(self._uses) * (1 if self._spelling is None else 2)
 
-    def add(self, words: Sequence[str]) -> list[str]:
-        """Note the words of a unit; those that are new, each once."""
-        new = [word for word in dict.fromkeys(words) if word not in self._uses and not self._saved(word)]
-        self._uses.update(words)
+    def add(self, of_units: Sequence[Sequence[str]]) -> list[str]:
+        """Note the words of units; those that are new, each once."""
+        uses: Counter[str] = Counter()
+        for words in of_units:
+            uses.update(words)
+        fresh = uses.keys() - self._uses.keys()
+        there = [saved.places_of(fresh) for saved, _ in self._saved]
+        new = [word for word in uses if word in fresh and not any(word in places for places in there)]
+        self._uses.update(uses)
         if self._spelling is not None:
             for word in new:
                 self._spelling.learn(word)
@@ -106,21 +117,25 @@ class Vocabulary(Mapping[str, int]):
             self._spelling = Spelling(self)
         return self._spelling.meant(word, self)
 
-    def save(self, saved: SavedIndex) -> None:
-        """Put the words there."""
-        self._unpack()
-        words = in_byte_order(list(self._uses))
+    def save(self, saved: SavedIndex, kept: int = 0) -> None:
+        """Put there the words of what is behind the first `kept` segments."""
+        uses = self._merged(kept)
+        words = in_byte_order(list(uses))
         saved.put_texts("vocabulary.words", words)
-        saved.put_numbers("vocabulary.uses", np.array([self._uses[word] for word in words], dtype=np.int64))
+        saved.put_numbers("vocabulary.uses", np.array([uses[word] for word in words], dtype=np.int64))
 
-    def _saved(self, word: str) -> int:
-        if self._words is None or self._saved_uses is None:
-            return 0
-        place = self._words.place_of(word)
-        return 0 if place is None else int(self._saved_uses[place])
+    def _saved_uses(self, word: str) -> int:
+        places = [(uses, words.place_of(word)) for words, uses in self._saved]
+        return sum(int(uses[place]) for uses, place in places if place is not None)
+
+    def _merged(self, kept: int) -> Counter[str]:
+        total = Counter(self._uses)
+        for words, uses in self._saved[kept:]:
+            for word, more in zip(words, uses.tolist(), strict=True):
+                total[word] += more
+        return total
 
     def _unpack(self) -> None:
         """Take the saved words in, to be changed."""
-        if self._words is not None and self._saved_uses is not None:
-            self._uses.update(dict(zip(self._words, self._saved_uses.tolist(), strict=True)))
-        self._words = self._saved_uses = None
+        if self._saved:
+            self._uses, self._saved = self._merged(0), []

@@ -7,7 +7,7 @@ import ipaddress
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import StorageBusy, StorageUnreachable
 from zibaldone.log.audit import acting
@@ -34,7 +35,7 @@ KEY_COOKIE = "zibaldone_key"  # set by signing in on the page
 # First segments of the page's paths: only there the cookie is read, and a missing key leads to sign-in.
 PAGE_SEGMENTS = frozenset(
     """
-    ask favicon.ico forget import jobs maintain message profile recall session sessions sign-in sign-out
+    ask favicon.ico forget import jobs live maintain message profile recall session sessions sign-in sign-out
     static themes timeline topics usage users
     """.split()
 )
@@ -52,6 +53,7 @@ class Principal:
     # True if the key table could not be read: nothing is recalled, and nothing is stored before
     # `request.state.is_open` says that no key is needed.
     is_presumed: bool = False
+    by: str | None = None  # who acts, by a grant, in the shared memory `user`; None: it is their own
 
     def whose(self, user: str | None) -> str:
         """Return the user of a request that names `user`.
@@ -83,6 +85,19 @@ class Principal:
         """Raise a 403 Problem for a key that is bound to a user."""
         if self.user is not None:
             raise Problem(403, "admins-only", "this needs a key made with --admin")
+
+
+async def acting_in(principal: Principal, memory: AsyncMemory, named: str | None) -> Principal:
+    """Return the principal in the memory that a request names, where that is shared with the key's user.
+
+    Without a grant it stays the same, and `whose` refuses it, in the same words if there is no such memory.
+    """
+    if principal.user is None or named in (None, principal.user):
+        return principal
+    for grant in await memory.admin.grants(user=principal.user, scope=named):
+        may_write = grant.write and not principal.read_only
+        return replace(principal, user=grant.scope, by=principal.user, read_only=not may_write)
+    return principal
 
 
 class Access:

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory, wrapped
+from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
 from zibaldone.server.access import Access, is_loopback
@@ -27,13 +28,15 @@ from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import freeze_objects, trim_heaps
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
+from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
+from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page import PagePart
 from zibaldone.server.problems import Problem, answer_problem
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
-from zibaldone.server.watching import watching
+from zibaldone.server.watching import count_again, watching
 
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
@@ -72,9 +75,10 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
     """
     metrics = Metrics()
-    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys)]
+    live = None if settings.upstream is None else Live()
+    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys, live)]
     if settings.upstream is not None:
-        parts.append(Gateway(pool or memory, settings, metrics, kv))
+        parts.append(Gateway(pool or memory, settings, metrics, kv, live))
     parts += _mcp(memory, settings)
 
     @asynccontextmanager
@@ -85,7 +89,8 @@ def create_app(
             if pool is not None:
                 stack.push_async_callback(pool.close)
                 await pool.start()
-            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory))):
+            counting = [count_again(memory, metrics)] if otel() else []
+            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory)), *counting):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
@@ -177,6 +182,7 @@ def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.
 
     A second SIGINT does not wait. Raises the process's limit of open files to the system's.
     """
+    export_telemetry()
     threading.Thread(target=freeze_objects, name="zibaldone-freezing", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

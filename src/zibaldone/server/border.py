@@ -39,7 +39,7 @@ class ErrorBoundary:
                 status = message["status"]
             await send(message)
 
-        with self._metrics.request():
+        with self._metrics.request(scope) as span:
             try:
                 _check_length(scope)
                 await self._app(scope, receive, watched)
@@ -51,9 +51,9 @@ class ErrorBoundary:
                     log_failure(_logger, "in a request", error)
                 if not status:  # else the answer breaks off
                     await problem.response(scope["path"])(scope, receive, watched)
-        seconds = time.perf_counter() - began
-        route = getattr(scope.get("route"), "path", "none")
-        self._metrics.answered(scope["method"], route, status, seconds)
+            seconds = time.perf_counter() - began
+            route = getattr(scope.get("route"), "path", "none")
+            self._metrics.answered(span, scope["method"], route, status, seconds)
         key_id = getattr(scope["state"].get("principal"), "key_id", None) or "-"
         _logger.info("%s %s %d %.1f ms key=%s", scope["method"], route, status, seconds * 1000, key_id)
 

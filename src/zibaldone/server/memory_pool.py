@@ -25,6 +25,7 @@ from zibaldone.api.aio import AsyncMemory, wrapped
 from zibaldone.core import Message
 from zibaldone.core.child_process import started
 from zibaldone.core.deadline import with_time_left
+from zibaldone.core.telemetry import carried
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import StorageUnreachable, ZibaldoneError
@@ -157,7 +158,7 @@ class _Process:
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             left = with_time_left(options, received)
-            writer.write(framed(MemoryCall(number, method, left, audit.actor())))
+            writer.write(framed(MemoryCall(number, method, left, audit.actor(), carried())))
             return await future
         finally:
             self._waiting.pop(number, None)

@@ -6,6 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from zibaldone.core.telemetry import Span, record
 from zibaldone.engine.inspection import Stats
 from zibaldone.errors import MissingExtra
 
@@ -17,7 +21,7 @@ except ModuleNotFoundError as error:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (0, 50, 100, 200, 400, 800, 1600, 3200, 6400)
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Metrics:
@@ -83,18 +87,28 @@ class Metrics:
     def degraded(self, reason: str) -> None:
         """Count a degraded request; `reason` is one of a fixed few, such as "recall_timeout"."""
         self._degraded.labels(reason).inc()
+        record("zibaldone.degraded", 1, {"zibaldone.reason": reason})
 
     @contextmanager
-    def request(self) -> Iterator[None]:
-        """Count a request as under way until the block ends."""
-        with self._under_way.track_inprogress():
-            yield
+    def request(self, scope: Scope) -> Iterator[Span]:
+        """Count a request as under way until the block ends; gives its span, a part of the caller's."""
+        headers = Headers(raw=scope["headers"])
+        with (
+            self._under_way.track_inprogress(),
+            Span("request", {"url.scheme": scope["scheme"]}, "", kind="SERVER", carrier=headers) as span,
+        ):
+            yield span
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def answered(self, span: Span, method: str, route: str, status: int, seconds: float) -> None:
         """Record an answered request; `route` is the path's template."""
-        shown = method if method in _METHODS else "OTHER"
+        shown = method if method in METHODS else "OTHER"
         self._requests.labels(shown, route, str(status)).inc()
         self._request_seconds.labels(route).observe(seconds)
+        facts = {"http.request.method": shown, "http.route": route, "http.response.status_code": status}
+        span.note(facts, name=f"{shown} {route}")
+        record("http.server.request.duration", seconds, facts)
+        if status >= 500:
+            span.failed(str(status))
 
     def holds(self, stats: Stats) -> None:
         """Set the gauges to the memory's statistics."""
@@ -103,6 +117,7 @@ class Metrics:
         self._bytes.set(stats.bytes_on_disk)
         for view in stats.views:
             self._behind.labels(view.view).set(view.lag)
+            record("zibaldone.messages.behind", view.lag, {"zibaldone.view": view.view})
 
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

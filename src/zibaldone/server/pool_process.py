@@ -28,12 +28,14 @@ from typing import Any
 from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
 from zibaldone.core.deadline import with_time_left
+from zibaldone.core.telemetry import continuing
 from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
 from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
+from zibaldone.server.otlp import export_telemetry
 from zibaldone.text.purgeable_cache import telling_forgettings
 
 LENGTH = struct.Struct(">Q")  # before each pickle
@@ -62,6 +64,7 @@ class MemoryCall:
     method: str
     options: Mapping[str, Any]
     actor: Actor
+    carrier: Mapping[str, str] = field(default_factory=dict)  # names the span that it is part of
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ def main() -> None:
     share_heaps()
     sys.setswitchinterval(_SWITCH_S)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    export_telemetry()
     with socket.socket(fileno=0) as connection:
         opening = _read(connection)
         assert isinstance(opening, MemoryOpening)
@@ -138,7 +142,7 @@ def answer_call(memory: Memory, call: MemoryCall) -> CallAnswer:
         if call.method == CLEAR_CACHES:
             clear_caches(memory._database)  # noqa: SLF001 - not public
             return CallAnswer(call.number, None)
-        with acting(call.actor.door, call.actor.key):
+        with continuing(call.carrier), acting(call.actor.door, call.actor.key):
             value = attrgetter(call.method)(memory)(**call.options)
         return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
@@ -160,7 +164,9 @@ def _without_scores(recalled: Recall) -> Recall:
     """
     standing = {unit.text.strip() for unit in recalled.evidence if unit.standing}
     left_out = (d for d in recalled.trace.decisions if not d.kept and d.evidence.text.strip() in standing)
-    trace = replace(recalled.trace, views=(), decisions=tuple(left_out), within=None, without=frozenset())
+    trace = replace(
+        recalled.trace, views=(), decisions=tuple(left_out), within=None, without=frozenset(), shared={}
+    )
     return replace(recalled, trace=trace)
 
 

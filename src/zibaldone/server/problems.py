@@ -21,6 +21,7 @@ from zibaldone.errors import (
     MissingExtra,
     ModelFailed,
     ModelUnavailable,
+    NotGranted,
     RecallGivenUp,
     StorageBusy,
     StorageError,
@@ -39,10 +40,11 @@ _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 _KINDS |= {413: "request_too_large", 429: "rate_limit_error"}
 
 # An error's class, first match: its name, status, and after how many seconds to try again.
-_ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
+ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
     (IdConflict, "id-conflict", 409, None),
     (InvalidMessage, "invalid-message", 422, None),
     (UnknownName, "unknown-name", 422, None),
+    (NotGranted, "not-granted", 403, None),
     (InvalidInput, "invalid-input", 422, None),
     (MissingExtra, "missing-extra", 501, None),
     (ModelUnavailable, "model-unavailable", 503, 5),
@@ -112,7 +114,7 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, HTTPException):
         name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
         return Problem(error.status_code, name, _sentence(error), headers=error.headers)
-    for kind, name, status, retry_after_s in _ERRORS:
+    for kind, name, status, retry_after_s in ERRORS:
         if isinstance(error, kind):
             detail = _HIDDEN.get(name, str(error))
             headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}

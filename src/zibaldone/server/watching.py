@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from zibaldone.api.aio import AsyncMemory
+from zibaldone.errors import ZibaldoneError
 from zibaldone.server.metrics import CONTENT_TYPE, Metrics
 
 _FRESH_S = 60.0  # age at which statistics are counted again
@@ -41,3 +43,12 @@ def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
         return Response(metrics.exposition(), media_type=CONTENT_TYPE)
 
     return [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", figures)]
+
+
+async def count_again(memory: AsyncMemory, metrics: Metrics) -> None:
+    """Count statistics again and again, for metrics that are exported and not asked for."""
+    while True:
+        began = time.monotonic()
+        with suppress(ZibaldoneError):
+            metrics.holds(await memory.admin.stats())
+        await asyncio.sleep(max(_FRESH_S, _SHARE * (time.monotonic() - began)))

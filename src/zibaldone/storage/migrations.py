@@ -38,15 +38,20 @@ def themes_when_looked_at(connection: Connection) -> None:
     connection.execute(text("DROP TABLE IF EXISTS hierarchy_thresholds"))
 
 
+def shared_memories(connection: Connection) -> None:
+    """Add the table of grants."""
+    metadata.tables["grants"].create(connection, checkfirst=True)
+
+
 FIRST = 100  # the schema's number before any migration; versions that counted up to 30 refuse it as newer
 FIRST_NAME = "schema"
-MIGRATIONS: tuple[Migration, ...] = (mode_of_keys, themes_when_looked_at)
+MIGRATIONS: tuple[Migration, ...] = (mode_of_keys, themes_when_looked_at, shared_memories)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 # What an earlier database keeps as it is; what names files of keys and values, too, for they are what lasts.
 _KEPT = frozenset(
     {"migrations", "users", "messages", "message_files", "forgotten_ids", "forgettings", "view_states"}
     | {"exports", "retention", "audit", "model_usage", "server_keys", "sealing", "user_keys", "leases"}
-    | {"bucket", "blocks"}
+    | {"bucket", "blocks", "grants"}
     | {"kv_pools", "kv_blocks", "kv_attended", "kv_erasures"}
 )
 # What it had besides, and is made anew. A table of another name is another program's.

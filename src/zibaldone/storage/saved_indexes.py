@@ -1,4 +1,4 @@
-"""Saved indexes: objects in the format of safetensors, each with a row that says whether it is current.
+"""Saved indexes: segments in the format of safetensors, each with a row that says whether it is current.
 
 They are derived, and hold words of messages. A row is there before its object, and goes after it: so a crash
 leaves nothing that no row names. Forgetting releases the rows in the transaction that forgets a message, and
@@ -11,7 +11,7 @@ import logging
 import mmap
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
@@ -47,22 +47,21 @@ class Transactions(Protocol):
 
 
 class SavedIndexes:
-    """At most one current index per user and name: whole, or not there."""
+    """The current segments of a user's index of each name: each whole, or not there."""
 
     def __init__(self, database: Transactions, store: ObjectStore) -> None:
         self.store = store
         self._database = database
         self._retry_at = 0.0
 
-    def header(self, connection: Connection, user: str, name: str) -> bytes | None:
-        """Return the index's header, the bytes before its arrays; None if there is no current index."""
-        data: bytes | None = connection.execute(select(table.c.header).where(_current(user, name))).scalar()
-        return data
+    def headers(self, connection: Connection, user: str, name: str) -> dict[str, bytes]:
+        """Return the headers of current segments, the bytes before their arrays, by key."""
+        rows = connection.execute(select(table.c.key, table.c.header).where(_current(user, name)))
+        return {row.key: row.header for row in rows}
 
-    def contents(self, connection: Connection, user: str, name: str) -> bytearray | mmap.mmap | None:
-        """Return a private copy of the index; None if there is none, or while the store does not answer."""
-        key = connection.execute(select(table.c.key).where(_current(user, name))).scalar()
-        if key is None or time.monotonic() < self._retry_at:
+    def contents(self, user: str, key: str) -> bytearray | mmap.mmap | None:
+        """Return a private copy of a segment; None if it is not there, or while the store does not answer."""
+        if time.monotonic() < self._retry_at:
             return None
         try:
             return self.store.own(key)
@@ -115,16 +114,30 @@ class SavedIndexes:
                     self.store.delete(key)
                 self.sweep(user)
 
-    def publish(self, connection: Connection, user: str, name: str, draft: str) -> None:
-        """Put a draft in the index's place. Raises OSError."""
+    def publish(
+        self,
+        connection: Connection,
+        user: str,
+        name: str,
+        draft: str,
+        known: Collection[str],
+        kept: Collection[str],
+    ) -> None:
+        """Put a draft behind the `kept` ones of the `known` current segments, in place of the others.
+
+        Raises OSError, also where other segments are current by now.
+        """
         mine = update(table).where(table.c.user == user, table.c.key == draft, table.c.state == "written")
-        connection.execute(update(table).where(_current(user, name)).values(state="released"))
+        if set(connection.execute(select(table.c.key).where(_current(user, name))).scalars()) != set(known):
+            raise OSError("somebody else saved it meanwhile")
+        replaced = update(table).where(_current(user, name), table.c.key.not_in(kept))
+        connection.execute(replaced.values(state="released"))
         if not connection.execute(mine.values(state="current")).rowcount:
             raise OSError("it was swept away before it was whole")
 
-    def discard(self, user: str, name: str) -> None:
-        """Release a damaged index, which is then built anew."""
-        self._release(_current(user, name))
+    def discard(self, user: str, keys: Collection[str]) -> None:
+        """Release damaged segments, which are then built anew."""
+        self._release(table.c.user == user, table.c.key.in_(keys))
 
     def _release(self, *which: ColumnElement[bool]) -> None:
         with suppress(StorageError), self._database.unlocked() as connection:

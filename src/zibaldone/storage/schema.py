@@ -18,7 +18,7 @@ from zibaldone.storage.columns import SealedBytes, SealedText
 
 def _index_of(name: str, *columns: str, where: str) -> Index:
     """A partial index: of the rows for which `where` holds."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+    return Index(name, *columns, sqlite_where=text(where))  # and in PostgreSQL: see storage/postgres
 
 
 metadata = MetaData()
@@ -407,6 +407,13 @@ retention = _user_table(  # policies of users who have their own
     "retention",
     Column("policy", SealedText(), nullable=False),  # JSON: rules, decay_days, forget_below
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
+)
+
+grants = _user_table(  # what users may read beside their own; written on behalf of all users alone
+    "grants",
+    _key("scope", Text),  # the user whose memory is shared
+    Column("write", Integer, nullable=False),  # 1: they may write into it, too
+    Column("since_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
 audit = Table(  # operations on memory, without any text

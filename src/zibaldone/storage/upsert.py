@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 
 def insert_missing(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -24,5 +24,10 @@ def put(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
 
 
 def _insert(connection: Connection, table: Table) -> Any:
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return dialect.insert(table)
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import (
+        postgresql,
+    )  # takes longer to load than all else of a small folder's storage
+
+    return postgresql.insert(table)

@@ -30,6 +30,9 @@ _FUNCTION = "zibaldone_meant"
 # A transaction that means one user has no business in the first two, and only reads the others.
 _OF_NOBODY = ("server_keys", "stored_objects", "bucket", "maintained_views", "sealing")
 _READ_BY_ALL, _READING = _OF_NOBODY[2:], "zibaldone_read_by_all"
+# One user's transaction reads its own grants and writes none: or SQL that is injected there could grant a
+# memory, and the server would prove that one's name next.
+_READ_BY_OWN = ("grants",)
 _LEAST_KEY = 32  # characters
 
 # What a proof is about besides the name; and whether a statement was left that might pass for one of ours.
@@ -87,7 +90,8 @@ def secure_tables(connection: Connection) -> None:
         f"(SELECT {schema}.{_FUNCTION}())"  # a subquery: it is asked once a statement, and not for every row
     )
     for table in walled(connection, are=False):
-        whose = f"{meant} = ''" if table in _OF_NOBODY else f"""{meant} = ANY (ARRAY["user", ''])"""
+        of_all = table in (*_OF_NOBODY, *_READ_BY_OWN)
+        whose = f"{meant} = ''" if of_all else f"""{meant} = ANY (ARRAY["user", ''])"""
         for statement in (
             f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
             f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY',
@@ -96,9 +100,10 @@ def secure_tables(connection: Connection) -> None:
             f'CREATE POLICY {POLICY} ON "{table}" USING ({whose})',
         ):
             connection.exec_driver_sql(statement)
-        if table in _READ_BY_ALL:
+        if table in (*_READ_BY_ALL, *_READ_BY_OWN):
+            rows = "true" if table in _READ_BY_ALL else f'{meant} = "user"'
             connection.exec_driver_sql(f'DROP POLICY IF EXISTS {_READING} ON "{table}"')
-            connection.exec_driver_sql(f'CREATE POLICY {_READING} ON "{table}" FOR SELECT USING (true)')
+            connection.exec_driver_sql(f'CREATE POLICY {_READING} ON "{table}" FOR SELECT USING ({rows})')
     for role in connection.execute(text(f"SELECT role FROM {SERVING_ROLES}")).scalars().all():  # noqa: S608
         _grant(connection, role)
 

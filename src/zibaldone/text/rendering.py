@@ -11,7 +11,8 @@
 What was said again in like words stands once, with the days: "(also said Mon 15 May 2023)". A line with
 nothing but "…" says that something in between was left out; before or behind words it says that
 their sentence was cut there. What always holds for the user stands
-first, under a title of its own, each with its day. Sessions follow each other in time, and a date is paid for
+first, under a title of its own, each with its day. What shared memories say comes last, below a title that
+names each: "[shared team:design]". Sessions follow each other in time, and a date is paid for
 once: one header opens each day of a session, with the year where it changes, or "(no date)" where nobody
 knows when it was. The session's own name is in the citations.
 
@@ -61,7 +62,7 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
         length = end + len(closing)
         ids = unit.ids or (None,) * len(unit.sources)
         citations.extend(
-            Citation(seq, unit.session, unit.time, start, end, id_, unit.role)
+            Citation(seq, unit.session, unit.time, start, end, id_, unit.role, unit.scope)
             for seq, id_ in zip(unit.sources, ids, strict=True)
         )
         before = unit
@@ -96,16 +97,24 @@ def _outdated_mark(outdated: Outdated) -> str:
 
 
 def in_order(evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Order evidence: standing units as given, then sessions by their first unit, each by time."""
+    """Order evidence: standing units as given, then sessions by their first unit, each by time.
+
+    One's own before those of shared memories.
+    """
     units = list(evidence)
     standing = [unit for unit in units if unit.standing]
     ordered = sorted(
         (unit for unit in units if not unit.standing), key=lambda e: (e.time, e.sources, e.place)
     )
-    first: dict[str, int] = {}
+    first: dict[tuple[str, str], int] = {}
     for place, unit in enumerate(ordered):
-        first.setdefault(unit.session, place)
-    return standing + sorted(ordered, key=lambda e: first[e.session])
+        first.setdefault((unit.scope, unit.session), place)
+    return standing + sorted(ordered, key=lambda e: (e.scope, first[e.scope, e.session]))
+
+
+def shared_title(scope: str) -> str:
+    """The line above what a shared memory says."""
+    return f"[shared {scope}]"
 
 
 def header(day: date, before: date | None) -> str:
@@ -161,7 +170,9 @@ def weekday(day: date) -> str:
 
 
 # What a line may begin with that only we write: a header, a name, a dash.
-_OURS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
+_OURS = re.compile(
+    rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|\[shared |-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]"
+)
 
 
 def _prefix(speaker: str | None, text: str) -> str:
@@ -180,7 +191,7 @@ def _joined(before: Evidence | None, unit: Evidence | None) -> bool:
     """True if they are parts of one message, which stand behind each other on one line."""
     if before is None or unit is None or unit.standing:
         return False
-    return (before.view, before.sources) == (unit.view, unit.sources)
+    return (before.scope, before.view, before.sources) == (unit.scope, unit.view, unit.sources)
 
 
 def _opening(before: Evidence | None, unit: Evidence) -> str:
@@ -190,9 +201,11 @@ def _opening(before: Evidence | None, unit: Evidence) -> str:
     prefix = _prefix(unit.speaker, unit.text)
     day = unit.time.date() if unit.is_dated else None
     last_day = before.time.date() if before and before.is_dated and not before.standing else None
-    if before is None or before.standing or before.session != unit.session or last_day != day:
+    is_other = bool(unit.scope) and (before is None or before.scope != unit.scope)
+    if before is None or before.standing or is_other or before.session != unit.session or last_day != day:
         opened = header(day, last_day) if day else NO_DATE
-        return f"{_NEW_LINE if before else ''}{opened}\n{prefix}"
+        title = f"{shared_title(unit.scope)}\n" if is_other else ""
+        return f"{_NEW_LINE if before else ''}{title}{opened}\n{prefix}"
     if _joined(before, unit):
         joint = " " if before.place + len(before.text) + 2 >= unit.place else f" {OMISSION} "
         return f"{_INDENT}{joint}" if before.text[-1:].isspace() else joint

@@ -198,6 +198,17 @@ class WarmedView(View, Protocol):
 
 
 @runtime_checkable
+class SavingView(View, Protocol):
+    """A view that saves what other processes may begin with, also for those who never maintain."""
+
+    def is_due(self, user: str, last_seq: int) -> bool:
+        """True if so much was added since it was saved that `save` may find that worth saving."""
+
+    def save(self, database: Database, generation: Generation, added: int | None) -> None:
+        """Save what is new, while somebody who added so many messages waits; None: nobody does."""
+
+
+@runtime_checkable
 class SheddingView(ViewStore, Protocol):
     """A view that forgets a part of some messages as well as all of it, and one message after another."""
 

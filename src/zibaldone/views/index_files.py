@@ -1,11 +1,12 @@
-"""Saved indexes: one file per user and view, so that a process begins with what another made.
+"""Saved indexes: segments of a user's index, so that a process begins with what another made.
 
-Where it is says `storage/saved_indexes`.
+Where they are says `storage/saved_indexes`. A segment goes on where another ends, and whoever saves writes
+one behind those that are there, or in place of the last ones.
 
-A file is derived, and never trusted: it names the state of the log that it shows, the code that made it, and
-a checksum of each array. What does not fit is made anew from the rows. It holds words of messages, and goes
-in the transaction that forgets one of them; nobody puts it there again but in a transaction that sees that
-nothing was forgotten meanwhile.
+A segment is derived, and never trusted: it names the state of the log that it shows, the code that made it,
+and a checksum of each array. What does not fit, and all behind it, is made anew from the rows. It holds words
+of messages, and all go in the transaction that forgets one of these; nobody puts one there again but in a
+transaction that sees that nothing was forgotten meanwhile.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import json
 import logging
 import mmap
 import zlib
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -37,7 +38,6 @@ from zibaldone.storage.saved_indexes import indexes_of
 from zibaldone.text import words
 from zibaldone.views.base import Generation
 
-C = TypeVar("C")
 _TYPES = {
     "I8": np.int8,
     "I16": np.int16,
@@ -66,11 +66,14 @@ class IndexState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
+    """A segment: the units of all messages after the seq `after`, up to `cursor`."""
+
     state: IndexState
-    cursor: int  # it holds the units of all messages up to this seq
+    after: int
+    cursor: int
     last_id: str  # of the message of that seq: a log that was put back from a copy has another there
-    checksums: dict[str, int]
+    checksums: dict[str, int] = field(default_factory=dict)  # of its arrays
 
 
 def state_of(view: str, generation: Generation, words_by: str, user: UserState) -> IndexState:
@@ -78,38 +81,57 @@ def state_of(view: str, generation: Generation, words_by: str, user: UserState) 
     return IndexState(view, generation.number, generation.fingerprint, words_by, _code(), user.deletions)
 
 
-def saved_to(connection: Connection, user: str, state: IndexState) -> int:
-    """The seq up to which the user's file holds units; 0 where there is none to be opened."""
-    header = _header(_read(indexes_of(connection).header, connection, user, state.view))
-    return header.cursor if header is not None and _fits(connection, user, header, state) else 0
+def segments(connection: Connection, user: str, state: IndexState) -> dict[str, Header]:
+    """The segments that go on from the first message, by key, in order, as far as they fit the log."""
+    try:
+        headers = indexes_of(connection).headers(connection, user, state.view)
+    except UNREADABLE as error:  # where the rows cannot be opened either, reading them says so
+        _logger.warning("a saved index of user %r is made from the rows instead: %s", user, error)
+        return {}
+    known = {key: _header(begin) for key, begin in headers.items()}
+    by_begin = {header.after: key for key, header in known.items() if header and header.state == state}
+    last_of = log.fetch(connection, user, sorted({header.cursor for header in known.values() if header}))
+    chain: dict[str, Header] = {}
+    end = 0
+    while (key := by_begin.get(end)) is not None and (header := known[key]) is not None:
+        last = last_of.get(header.cursor)
+        if last is None or last.id != header.last_id or header.cursor <= end:
+            break
+        chain[key], end = header, header.cursor
+    return chain
 
 
-def opened(connection: Connection, user: str, state: IndexState) -> tuple[SavedIndex, int] | None:
-    """The index, and the seq up to which it holds units; None where there is none, or a damaged one."""
-    files = indexes_of(connection)
-    header = _header(_read(files.header, connection, user, state.view))
-    if header is None or not _fits(connection, user, header, state):
-        return None
-    contents = _read(files.contents, connection, user, state.view)
-    if contents is None:
-        return None
-    arrays = _arrays(contents, header)
-    if arrays is None:
-        _logger.warning("a saved index of user %r is damaged and will be made anew", user)
-        files.discard(user, state.view)
-        return None
-    return arrays, header.cursor
+def opened(connection: Connection, user: str, chain: Mapping[str, Header]) -> dict[str, SavedIndex]:
+    """Open segments, by key, up to the first that is not there or damaged."""
+    files, there = indexes_of(connection), {}
+    for place, (key, header) in enumerate(chain.items()):
+        contents = files.contents(user, key)
+        if contents is None:
+            break
+        arrays = _arrays(contents, header)
+        if arrays is None:
+            _logger.warning("a saved index of user %r is damaged and will be made anew", user)
+            files.discard(user, list(chain)[place:])
+            break
+        there[key] = arrays
+    return there
 
 
 def save(
-    database: Database, user: str, state: IndexState, index: SavedIndex, cursor: int, last_id: str
+    database: Database,
+    user: str,
+    index: SavedIndex,
+    header: Header,
+    known: Collection[str],
+    kept: Collection[str],
 ) -> bool:
-    """Write the file, unless something was forgotten meanwhile; whether it is there.
+    """Write a segment behind `kept` ones, unless something was forgotten meanwhile; whether it is there.
 
-    What cannot be written is left: the index is made from the rows.
+    Nor if other segments than those `known` are there by now. What cannot be written is left: the index is
+    made from the rows.
     """
-    checksums = {name: _checksum(array) for name, array in index.arrays.items()}
-    header = _Header(state, cursor, last_id, checksums)
+    state = header.state
+    header = replace(header, checksums={name: _checksum(array) for name, array in index.arrays.items()})
     metadata = {"index": json.dumps(asdict(header))}
     try:
         with (
@@ -119,7 +141,7 @@ def save(
             must_be_current(database, connection)
             if log.state(connection, user).deletions != state.deletions:
                 return False
-            database.saved.publish(connection, user, state.view, draft)
+            database.saved.publish(connection, user, state.view, draft, known, kept)
     except (OSError, SafetensorError, StorageError) as error:
         _logger.warning("the index of user %r could not be saved: %s", user, error)
         return False
@@ -127,41 +149,20 @@ def save(
 
 
 def drop(connection: Connection, user: str) -> None:
-    """Remove all files of a user; called in the transaction that forgets."""
+    """Remove all segments of a user; called in the transaction that forgets."""
     indexes_of(connection).drop(connection, user)
 
 
-def _read(
-    read: Callable[[Connection, str, str], C], connection: Connection, user: str, name: str
-) -> C | None:
-    """None, too, for what cannot be opened: where the rows cannot be either, reading them says so."""
-    try:
-        return read(connection, user, name)
-    except UNREADABLE as error:
-        _logger.warning("a saved index of user %r is made from the rows instead: %s", user, error)
-        return None
-
-
-def _fits(connection: Connection, user: str, header: _Header, state: IndexState) -> bool:
-    if header.state != state:
-        return False
-    last = log.fetch(connection, user, [header.cursor]).get(header.cursor)
-    return last is not None and last.id == header.last_id
-
-
-def _header(begin: bytes | None) -> _Header | None:
-    if begin is None:
-        return None
+def _header(begin: bytes) -> Header | None:
     try:
         given = json.loads(json.loads(begin[8:])["__metadata__"]["index"])
-        return _Header(
-            IndexState(**given["state"]), given["cursor"], given["last_id"], dict(given["checksums"])
-        )
+        state, checksums = IndexState(**given["state"]), dict(given["checksums"])
+        return Header(state, given["after"], given["cursor"], given["last_id"], checksums)
     except (ValueError, KeyError, TypeError):
         return None
 
 
-def _arrays(contents: bytearray | mmap.mmap, header: _Header) -> SavedIndex | None:
+def _arrays(contents: bytearray | mmap.mmap, header: Header) -> SavedIndex | None:
     """The arrays, which lie in the contents; what is changed in them stays in this process."""
     try:
         begin = 8 + int.from_bytes(contents[:8], "little")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ from zibaldone.search.saved import SavedIndex
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
+from zibaldone.storage.saved_indexes import indexes_of
 from zibaldone.views import index_files, units
 from zibaldone.views.base import Generation, Snapshot
 from zibaldone.views.toolkit import tail
@@ -26,11 +28,15 @@ from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
 _CGROUP_LIMIT = "/sys/fs/cgroup/memory.max"  # of a container; a word where it has none
-_LEAST_SAVED = 1000  # messages: fewer are not worth a file
-# A file is written anew when such a part of its messages came since, or of the least: a process that opens it
-# reads these from rows. To write it takes less in a folder than as rows or objects of a bucket.
-_NEW_OF_LEAST, _NEW_OF_SAVED = 1 / 4, 1 / 20
-_NEW_OF_LEAST_ELSEWHERE, _NEW_OF_SAVED_ELSEWHERE = 1, 1 / 5
+_LEAST_SAVED = 1000  # messages: fewer are not worth saving
+# Where nobody waits, a segment is written when such a part of the least is new: a process that opens the
+# index reads what is new from rows.
+_NEW_OF_LEAST = 1 / 4
+# Whoever adds saves when so many of the saved messages, and no fewer than the least, are new; and no more at
+# once than so many times the least, or than are added.
+_NEW_OF_SAVED, _MOST_OF_LEAST, _MOST_OF_ADDED = 1 / 100, 8, 2
+_GROWTH = 3  # times as much behind a segment: then it is written again, with that
+_MOST_NOTED = 100_000  # users of whom is known how far their index is saved
 
 ToUnits = Callable[[Sequence[Message]], list[Unit]]
 
@@ -44,8 +50,18 @@ class Slot:
     version: int = 0
     deletions: int = 0
     cursor: int = 0  # the highest seq whose units came from the table
+    segments: tuple[str, ...] = ()  # keys of what it was opened from
     tail_to: int = 0  # the highest seq past the cursor whose units are in it, without vectors; 0: none
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(slots=True)
+class _Growth:
+    """How far a user's log goes, as this process added to it, and their index is saved: seqs."""
+
+    added_to: int = 0
+    saved_to: int = 0
+    tried_at: int = 0  # the last in the log when it was tried to save
 
 
 def index_bytes(megabytes: int | None = None) -> int:
@@ -103,6 +119,7 @@ class UnitCache:
         self._slots: UserCache[Slot] = UserCache(
             _MOST_USERS, most_size=most_bytes or index_bytes(), size=_size
         )
+        self._growth: dict[str, _Growth] = {}  # by user
 
     @contextmanager
     def index(
@@ -126,30 +143,77 @@ class UnitCache:
 
     @property
     def tended_from(self) -> int:
-        """The seq from which on `save` may write a file."""
+        """The seq from which on `save` may write a segment."""
         return _LEAST_SAVED
 
-    def save(self, database: Database, generation: Generation) -> None:
-        """Write the user's index to a file, where much came since it was written last.
+    def is_due(self, user: str, last_seq: int) -> bool:
+        """True if a user to whom was added should be looked at by `save`; see also `unsaved`."""
+        if len(self._growth) >= _MOST_NOTED:
+            self._growth.clear()
+        growth = self._growth.setdefault(user, _Growth())
+        growth.added_to = last_seq
+        new = last_seq - max(growth.saved_to, growth.tried_at)
+        return new >= max(_LEAST_SAVED, _NEW_OF_SAVED * growth.saved_to)
 
-        With `appends` alone; and when the view has read all, or else the next time.
+    def unsaved(self) -> list[str]:
+        """Users to whom this process added so much that was not saved yet that `save` would; each once."""
+        grown, self._growth = self._growth, {}
+        return [
+            user
+            for user, growth in grown.items()
+            if growth.added_to >= _LEAST_SAVED
+            and growth.added_to - growth.saved_to >= _NEW_OF_LEAST * _LEAST_SAVED
+        ]
+
+    def save(self, database: Database, generation: Generation, added: int | None = None) -> None:
+        """Save what is new of the user's index as a segment, together with segments that are no larger.
+
+        With `appends` alone; and when the view has read all, or else the next time. `added`: somebody who
+        added so many messages waits, so little is written at once, and not before more is new.
         """
+        # What cannot be opened is let go when it is tried, and its messages are saved with the second try.
+        if not self._save(database, generation, added):
+            self._save(database, generation, added)
+
+    def _save(self, database: Database, generation: Generation, added: int | None) -> bool:
+        """True if there is no more to do."""
         user = generation.user
         with database.read(user) as connection:
             state = log.state(connection, user)
             wanted = self._state(generation, state)
-            saved_to = index_files.saved_to(connection, user, wanted)
-            if generation.cursor - saved_to < _fewest_new(saved_to, database):
-                return
+            chain = index_files.segments(connection, user, wanted)
+            sizes = [header.cursor - header.after for header in chain.values()]
+            new, saved_to = generation.cursor - sum(sizes), sum(sizes)
+            growth = self._growth.setdefault(user, _Growth())
+            growth.saved_to, growth.tried_at = saved_to, generation.cursor
+            if added is None:
+                fewest, most = _LEAST_SAVED * (_NEW_OF_LEAST if saved_to else 1), math.inf
+            else:
+                fewest = max(_LEAST_SAVED, _NEW_OF_SAVED * saved_to)
+                most = max(_MOST_OF_LEAST * _LEAST_SAVED, _MOST_OF_ADDED * added)
+            kept = _kept(sizes, new, most)
+            if not (fewest <= new <= most or (added is None and kept < len(sizes))):
+                growth.tried_at = saved_to if new < fewest else generation.cursor
+                return True
+            known = indexes_of(connection).headers(connection, user, self._view)
             slot = self._slots.get_or_make(user, Slot)
             with slot.lock:
+                if slot.segments != tuple(chain):
+                    slot.index = None
                 now = Snapshot(connection, generation, state)
                 index = self._refresh(slot, now, user, generation, self._tail_units)
                 last = log.fetch(connection, user, [slot.cursor]).get(slot.cursor)
                 if slot.tail_to or slot.version != state.version or last is None or last.id is None:
-                    return
-                saved, cursor = index.save(), slot.cursor
-        index_files.save(database, user, wanted, saved, cursor, last.id)
+                    return True
+                if slot.segments != tuple(chain):
+                    return False
+                saved = index.save(kept)
+                header = index_files.Header(wanted, sum(sizes[:kept]), slot.cursor, last.id)
+        if index_files.save(database, user, saved, header, known, list(chain)[:kept]):
+            growth.saved_to = header.cursor
+            with slot.lock:
+                slot.index = None  # begins anew with what was saved
+        return True
 
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""
@@ -180,12 +244,14 @@ class UnitCache:
         if slot.index is not None and slot.version > state.version and slot.generation == number:
             return slot.index  # an older snapshot: what the index has too much of is the newest
         if slot.index is None or slot.generation != number:
-            slot.index, slot.cursor = self._begun(connection, user, generation, state)
+            slot.index, slot.cursor, slot.segments = self._begun(connection, user, generation, state)
             slot.tail_to, slot.deletions = 0, state.deletions
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
+        if forgotten:
+            slot.segments = ()
         if generation is not None and not forgotten:
             self._embed_tail(connection, slot, index, generation)
         keeps_tail = slot.tail_to > 0 and not forgotten and cursor == slot.cursor
@@ -234,15 +300,18 @@ class UnitCache:
 
     def _begun(
         self, connection: Connection, user: str, generation: Generation | None, state: log.UserState
-    ) -> tuple[UnitIndex, int]:
-        """An index to begin with, and how far it goes: what was saved, where it is of this generation."""
+    ) -> tuple[UnitIndex, int, tuple[str, ...]]:
+        """An index to begin with, how far it goes, and segments that it is from, of this generation."""
         if generation is not None and self._appends:
-            there = index_files.opened(connection, user, self._state(generation, state))
-            if there is not None and there[1] <= generation.cursor:
-                return self._new_index(there[0]), there[1]
-        return self._new_index(), 0
+            chain = index_files.segments(connection, user, self._state(generation, state))
+            within = {key: header for key, header in chain.items() if header.cursor <= generation.cursor}
+            there = index_files.opened(connection, user, within)
+            if there:
+                *_, last = there
+                return self._new_index(list(there.values())), chain[last].cursor, tuple(there)
+        return self._new_index(), 0, ()
 
-    def _new_index(self, saved: SavedIndex | None = None) -> UnitIndex:
+    def _new_index(self, saved: Sequence[SavedIndex] = ()) -> UnitIndex:
         return UnitIndex(self._dimension, self._words, saved)
 
     def _state(self, generation: Generation, state: log.UserState) -> index_files.IndexState:
@@ -291,13 +360,20 @@ class UnitCache:
             )
 
 
-def _fewest_new(saved_to: int, database: Database) -> float:
-    """Messages that have to be new for a file of so many to be written."""
-    if not saved_to:
-        return _LEAST_SAVED
-    if database.shared or database.bucket is not None:
-        return max(_NEW_OF_LEAST_ELSEWHERE * _LEAST_SAVED, _NEW_OF_SAVED_ELSEWHERE * saved_to)
-    return max(_NEW_OF_LEAST * _LEAST_SAVED, _NEW_OF_SAVED * saved_to)
+def _kept(sizes: Sequence[int], new: int, most: float) -> int:
+    """Number of segments that stay, of these sizes, when `new` messages are saved.
+
+    What is behind each of them is less than some times as large, so they are few, and a message is written
+    again when what it is in has grown as much; but no more than `most` messages are written.
+    """
+    kept, behind = len(sizes), new
+    for place in reversed(range(len(sizes))):
+        if behind + sizes[place] > most:
+            break
+        if _GROWTH * sizes[place] <= behind:
+            kept = place
+        behind += sizes[place]
+    return kept
 
 
 def _size(slot: Slot) -> int:

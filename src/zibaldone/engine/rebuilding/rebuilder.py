@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.core.fork_safety import ForkSafeLock
@@ -17,13 +17,15 @@ from zibaldone.engine.leases import LeaseLost
 from zibaldone.engine.maintenance import Behind, Check, Hold
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus, diff
-from zibaldone.engine.rebuilding.estimate import RebuildEstimate, estimate
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Meter, Prices
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, ViewStore
+
+if TYPE_CHECKING:
+    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
 
 V = TypeVar("V", bound=View)
 R = TypeVar("R")
@@ -136,7 +138,7 @@ class Variants:
 
 
 _logger = logging.getLogger(__name__)
-Wire = Callable[[Embedder, Asker, ChatModel | None], Sequence[View]]
+Wire = Callable[[Embedder, Asker, ChatModel | None], Mapping[str, View]]
 
 
 class Rebuilder:
@@ -186,7 +188,7 @@ class Rebuilder:
         if models is not None:
             chat, embedder = models
             wired = self._wire(embedder, Asker(chat, self._meter, self._tokenizer), chat)
-            variant = ViewVariant(next(made for made in wired if made.name == view.name), name_of(chat))
+            variant = ViewVariant(wired[view.name], name_of(chat))
         generation = of_view.begin(self._database, user, variant.view, variant.chat)
         if generation is not None:
             if models is not None:
@@ -205,10 +207,12 @@ class Rebuilder:
         prices: Prices | None,
     ) -> RebuildEstimate:
         """Estimate a rebuild with this chat model, or none; `free` is an embedder that costs nothing."""
+        from zibaldone.engine.rebuilding.estimate import estimate
+
         of_view.compared(view)
 
         def make(counting: Embedder, asker: Asker) -> View:
-            return next(made for made in self._wire(counting, asker, None) if made.name == view.name)
+            return self._wire(counting, asker, None)[view.name]
 
         asks_model = chat is not None
         tokenizer = self._tokenizer

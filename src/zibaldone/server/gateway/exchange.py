@@ -29,6 +29,7 @@ from zibaldone.server.gateway.report import MemoryReport
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.live import Live, LiveRequest
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import log_failure, reason
@@ -78,9 +79,16 @@ class GatewayServices:
     """The objects that all exchanges share."""
 
     def __init__(
-        self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float, kv: KVPrompts | None = None
+        self,
+        memory: AsyncMemory,
+        metrics: Metrics,
+        *,
+        recall_timeout_s: float,
+        kv: KVPrompts | None = None,
+        live: Live | None = None,
     ) -> None:
         self.memory, self.metrics, self.recall_timeout_s, self.kv = memory, metrics, recall_timeout_s, kv
+        self.live = live or Live()
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
         self.hidden = HiddenTurns(memory)
@@ -119,6 +127,7 @@ class GatewayExchange:
     render: Render | None = None  # asks the upstream for a request's tokens, where it takes keys and values
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
+    live: LiveRequest = field(init=False)  # likewise
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
 
@@ -144,6 +153,8 @@ class GatewayExchange:
         elif self.read_only and self.options.enable_writeback:
             self.report.reasons.append("this key may only read: nothing is stored")
         self.report.ms = (time.perf_counter() - began) * 1000
+        self.live = self.report.as_live(self.admitted.stored)
+        self.services.live.add(self.scope.user, self.live)
         return self.body.rewritten(replaced, removed=[MEMBER]) if replaced else without_member(self.body)
 
     async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
@@ -216,6 +227,8 @@ class GatewayExchange:
         deadline = asyncio.get_running_loop().time() + self.services.recall_timeout_s
         recalled = await self._within(self.services.recall_timeout_s, recall)
         self.report.recalled = recalled
+        if recalled is not None and recalled.trace.missing:
+            self._degrade("shared_missing", f"not recalled: {', '.join(recalled.trace.missing)}")
         if not recalled:
             return {}
         if self.services.kv is not None and self.render is not None:
@@ -236,6 +249,8 @@ class GatewayExchange:
         """Return the members that name what was recalled as keys. Raises NoKVMemory."""
         if self.scope.agent is not None:
             raise NoKVMemory("the keys of an agent's messages were computed behind what others said")
+        if any(unit.scope for unit in recalled.evidence):
+            raise NoKVMemory("what is shared with the user has keys of its own")
         members, self.report.kv_tokens = await kv.members(
             self.body,
             render,
@@ -266,6 +281,7 @@ class GatewayExchange:
             views=self.options.views,
             min_confidence=0,
             order=lookup.order,
+            shared=self.options.shared,
             timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
         )
 
@@ -283,6 +299,7 @@ class GatewayExchange:
                     user=self.scope.user,
                     budget_tokens=self.options.budget_tokens,
                     views=self.options.views,
+                    shared=self.options.shared,
                     timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
                 )
             self.services.loops.keep(loop, self.scope.user, recalled)

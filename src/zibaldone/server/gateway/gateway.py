@@ -54,6 +54,7 @@ from zibaldone.server.gateway.tool_loop import (
 )
 from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, reading, relayed, whole
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, ServerSettings
@@ -74,7 +75,12 @@ class Gateway:
     """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
     def __init__(
-        self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics, kv: KVMemory | None = None
+        self,
+        memory: AsyncMemory,
+        settings: ServerSettings,
+        metrics: Metrics,
+        kv: KVMemory | None = None,
+        live: Live | None = None,
     ) -> None:
         """With `kv`, chats get memory as keys and values, which the upstream loads.
 
@@ -87,7 +93,7 @@ class Gateway:
         self._mode = settings.memory_mode
         timeout_s = settings.recall_timeout_ms / 1000
         prompts = None if kv is None else KVPrompts(kv)
-        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s, kv=prompts)
+        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s, kv=prompts, live=live)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the three formats, and one for everything else."""

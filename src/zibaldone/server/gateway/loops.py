@@ -22,6 +22,7 @@ from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.text.purgeable_cache import emptied, sweeping
 
 T = TypeVar("T")
+Quoted = tuple[str, int]  # a message: the shared memory that has it, "" for the user's own, and its seq
 _MOST = 512
 _KEPT_S = 3600.0  # after the last use
 
@@ -32,7 +33,7 @@ class MessageCache(Generic[T]):
     def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory
         self._clock = clock
-        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[int], T]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[Quoted], T]] = OrderedDict()
         self._lock = ForkSafeLock()  # forgetting runs in another thread
         emptied(self)
 
@@ -41,20 +42,24 @@ class MessageCache(Generic[T]):
         with self._lock:
             self._kept.clear()
 
-    def put(self, key: bytes, user: str, seqs: frozenset[int], value: T) -> None:
+    def put(self, key: bytes, user: str, quoted: frozenset[Quoted], value: T) -> None:
         """Add a value that quotes these messages; call within `sweeping`, entered before they were read."""
         now = self._clock()
         with self._lock:
-            self._kept[key] = (now, user, seqs, value)
+            self._kept[key] = (now, user, quoted, value)
             self._kept.move_to_end(key)
             while len(self._kept) > _MOST or next(iter(self._kept.values()))[0] < now - _KEPT_S:
                 self._kept.popitem(last=False)
 
     async def find(self, key: bytes) -> T | None:
-        """Return the value if all its messages are still in the log: other processes forget, too."""
-        _, user, seqs, value = self._kept.get(key, (0.0, "", frozenset(), None))
-        for seq in seqs:
-            if await self._memory.get(seq, user=user) is None:
+        """Return the value if the user may still read all its messages: other processes forget and revoke."""
+        _, user, quoted, value = self._kept.get(key, (0.0, "", frozenset(), None))
+        if scopes := {scope for scope, _ in quoted if scope}:
+            granted = await self._memory.admin.grants(user=user)
+            if not scopes <= {grant.scope for grant in granted}:
+                return None
+        for scope, seq in quoted:
+            if await self._memory.get(seq, user=scope or user) is None:
                 return None
         return value
 
@@ -64,9 +69,9 @@ class LoopRecalls(MessageCache[Recall]):
 
     def keep(self, loop: bytes, user: str, recalled: Recall) -> None:
         """Add a recall, without its trace: that has every message of the user, a megabyte and more."""
-        trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset())
-        seqs = frozenset(citation.seq for citation in recalled.citations)
-        self.put(loop, user, seqs, replace(recalled, trace=trace))
+        trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset(), shared={})
+        quoted = frozenset((citation.scope, citation.seq) for citation in recalled.citations)
+        self.put(loop, user, quoted, replace(recalled, trace=trace))
 
 
 class HiddenTurns(MessageCache[HiddenTurn]):
@@ -96,7 +101,7 @@ class HiddenTurns(MessageCache[HiddenTurn]):
 
     def keep(self, scope: MemoryScope, session: str, call_id: str, turn: HiddenTurn) -> None:
         """Add the turn hidden beside a client's call."""
-        self.put(_key(scope, session, call_id), scope.user, turn.seqs, turn)
+        self.put(_key(scope, session, call_id), scope.user, turn.quoted, turn)
 
 
 def _key(scope: MemoryScope, *names: str) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 from zibaldone.core import Citation, Evidence
 from zibaldone.recall.lookup import Found
 from zibaldone.recall.result import Recall
+from zibaldone.server.live import SHOWN, LiveRequest
 
 
 class MemoryStatus(enum.StrEnum):
@@ -37,6 +38,14 @@ class MemoryReport:
         self.status = MemoryStatus.DEGRADED
         self.reasons.append(reason)
 
+    def as_live(self, stored: list[int]) -> LiveRequest:
+        """Return what the page shows of the request, of one's own memory, without a word that was said."""
+        recalled = self.recalled
+        best = sorted(recalled.evidence, key=lambda unit: -unit.score) if recalled else ()
+        seqs = tuple(dict.fromkeys(seq for unit in best if not unit.scope for seq in unit.sources))
+        tokens = recalled.tokens if recalled else 0
+        return LiveRequest(seqs[:SHOWN], len(seqs), tokens, self.ms, self.reasons, stored)
+
     @property
     def headers(self) -> list[tuple[str, str]]:
         """The headers of the answer."""
@@ -48,17 +57,18 @@ class MemoryReport:
 
     def body(self) -> Mapping[str, Any]:
         """Return the answer's member `memory`."""
-        cited: dict[int, Citation | Evidence] = {}
+        cited: dict[tuple[str, int], Citation | Evidence] = {}
         if self.recalled is not None:
-            cited |= {citation.seq: citation for citation in self.recalled.citations}
+            cited |= {(citation.scope, citation.seq): citation for citation in self.recalled.citations}
         for search in self.searched:
-            cited |= {seq: unit for unit in search.evidence for seq in unit.sources}
+            cited |= {(unit.scope, seq): unit for unit in search.evidence for seq in unit.sources}
         body: dict[str, Any] = {
             "status": self.status.value,
             "session": self.session,
             "citations": [
                 {"seq": seq, "session": citation.session, "time": citation.time.isoformat()}
-                for seq, citation in sorted(cited.items())
+                | ({"scope": scope} if scope else {})
+                for (scope, seq), citation in sorted(cited.items(), key=lambda item: item[0])
             ],
             "tokens": 0 if self.recalled is None else self.recalled.tokens,
             "ms": round(self.ms, 1),

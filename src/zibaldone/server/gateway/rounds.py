@@ -69,7 +69,7 @@ class HiddenTurn:
     results: tuple[str, ...]  # of the tool's calls in the last one
     lead: int  # elements of the last one that the client has before its first call
     words: str  # text that the client got, without white space
-    seqs: frozenset[int]  # of all messages shown to the model
+    quoted: frozenset[tuple[str, int]]  # all messages shown to the model: scope and seq
 
 
 class Rounds(ABC):

@@ -55,6 +55,7 @@ class MemoryOptions:
     budget_tokens: int = _DEFAULT_BUDGET_TOKENS
     views: tuple[str, ...] | None = None
     roles: tuple[str, ...] | None = None  # of recalled messages; None: all
+    shared: tuple[str, ...] | None = None  # memories recalled beside the user's; None: all that are shared
 
 
 def memory_scope(principal: Principal, headers: Headers, body: JsonObject) -> MemoryScope | None:
@@ -168,7 +169,14 @@ def _budget(name: str, value: object) -> int:
 
 
 def _names(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+    some = _some_names(name, value)
+    if not some:
+        raise _refused(f"memory.{name} must be a list of names")
+    return some
+
+
+def _some_names(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise _refused(f"memory.{name} must be a list of names")
     return tuple(value)
 
@@ -193,5 +201,6 @@ _READ: dict[str, Callable[[str, object], Any]] = {
     "budget_tokens": _budget,
     "views": _names,
     "roles": _names,
+    "shared": _some_names,
 }
 _KNOWN = {"user", "session", "agent", *_READ}

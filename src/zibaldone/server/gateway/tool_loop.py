@@ -83,7 +83,7 @@ class ToolLoop:
         recalled = exchange.report.recalled
         in_context = recalled.evidence if recalled else ()
         self._shown = seqs | shown_whole(in_context)
-        self._found: frozenset[int] = frozenset()  # seqs found by searches of this answer
+        self._found: frozenset[tuple[str, int]] = frozenset()  # found by searches of this answer
         self._appended: list[str] = []  # elements that later requests have after the client's
         self._unseen: list[str] = []  # those of them that the client does not get
         self._latest: list[str] = []  # results of the round before
@@ -181,7 +181,7 @@ class ToolLoop:
             results=tuple(results),
             lead=rounds.lead,
             words=_without_spaces(without_thoughts(rounds.words())),
-            seqs=self._found,
+            quoted=self._found,
         )
         services.hidden.keep(scope, self._exchange.admitted.session, rounds.client_calls[0], turn)
 
@@ -205,8 +205,9 @@ class ToolLoop:
             return _FAILED
         passages = to_found(recalled, shown_before=bool(self._shown))
         self._shown |= shown_whole(passages.evidence)
-        self._found |= passages.seqs
+        self._found |= passages.quoted
         exchange.report.searched.append(passages)
+        exchange.live.searched.extend(sorted(seq for scope, seq in passages.quoted if not scope))
         return quotation(passages.text) if passages.evidence else passages.text
 
 
@@ -225,7 +226,7 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     looking = services.background.start(_hidden(exchange))
     done, _ = await asyncio.wait([looking], timeout=services.recall_timeout_s)
     hidden = looking.result() if done and looking.exception() is None else {}
-    seqs = frozenset(seq for turn in hidden.values() for seq in turn.seqs)
+    seqs = frozenset(seq for turn in hidden.values() for scope, seq in turn.quoted if not scope)
     before = exchange.wire.continues(body)
     if before and (real := services.hidden.real(exchange.scope, before)):
         renamed = read_object(encoded(content))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 
 from zibaldone.api.aio import AsyncMemory
+from zibaldone.log.grants import must_be_granted
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.problems import Problem
 
@@ -22,6 +23,15 @@ class McpCaller:
     agent: str | None = None  # whose messages alone; None: all of the user's
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
+    by: str | None = None  # who acts, by a grant, in the shared memory `user`; None: it is their own
+
+    async def within(self, scope: str, *, write: bool) -> McpCaller:
+        """This caller in a shared memory, to read or to write; "": their own. Raises NotGranted."""
+        if not scope:
+            return self
+        granted = {grant.scope: grant for grant in await self.memory.admin.grants(user=self.user)}
+        must_be_granted(granted, scope, self.user, write=write)
+        return replace(self, user=scope, by=self.user)
 
 
 def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:

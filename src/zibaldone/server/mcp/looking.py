@@ -48,7 +48,15 @@ Seq = Annotated[int, Field(ge=1)]
 Budget = Annotated[int, Field(ge=100, le=MOST_BUDGET_TOKENS, description="most tokens of the answer")]
 
 
-class RecallWords(Arguments):
+class InScope(Arguments):
+    """Arguments of a tool that can be about a shared memory."""
+
+    scope: Annotated[
+        str, Field(description="a shared memory, as headers name it; it has numbers of its own")
+    ] = ""
+
+
+class RecallWords(InScope):
     """Look for what was said in earlier conversations: word for word, dated, each with its message's number.
 
     Ask one narrow question; where the answer is not there, ask again in other words, for a time or a role.
@@ -69,7 +77,7 @@ class RecallWords(Arguments):
     ] = ()
 
 
-class ListSessions(Arguments):
+class ListSessions(InScope):
     """List conversations with dates, sizes and titles, the newest first.
 
     With `about`, those that say most about it, the best first, each with the passage that fits.
@@ -81,7 +89,7 @@ class ListSessions(Arguments):
     after: Annotated[int, Field(ge=0, description="as an earlier answer says")] = 0
 
 
-class ReadSession(Arguments):
+class ReadSession(InScope):
     """Read a conversation: from its beginning, or what was said around a message that recall showed."""
 
     session: InSession = ""
@@ -90,7 +98,7 @@ class ReadSession(Arguments):
     budget: Budget = 1000
 
 
-class ReadNotes(Arguments):
+class ReadNotes(InScope):
     """Notes of the user that still hold: rules, facts, people, preferences, plans, decisions.
 
     With `about`, only what is near it, the nearest first.
@@ -102,7 +110,7 @@ class ReadNotes(Arguments):
 
 async def recall(caller: McpCaller, given: RecallWords) -> str:
     """Passages that fit a query."""
-    lookup = to_lookup(**given.model_dump(exclude={"budget", "seen"}))
+    lookup = to_lookup(**given.model_dump(exclude={"budget", "seen", "scope"}))
     narrowed = lookup.within(Filter(agent=caller.agent))
     assert narrowed is not None  # the caller's own filter is of an agent alone
     recalled = await caller.memory.recall(
@@ -112,6 +120,7 @@ async def recall(caller: McpCaller, given: RecallWords) -> str:
         filter=replace(narrowed, exclude_seqs=given.seen),
         order=lookup.order,
         min_confidence=0,
+        shared=() if caller.by else None,
     )
     brought = to_found(recalled, shown_before=bool(given.seen))
     while len(brought.evidence) > 1 and (over := await _over(caller, brought.text, given.budget)) > 0:
@@ -141,6 +150,7 @@ async def sessions(caller: McpCaller, given: ListSessions) -> str:
         user=caller.user,
         filter=Filter(since=since, until=until, agent=caller.agent),
         min_confidence=0,
+        shared=(),
         budget_tokens=_LOOKED_THROUGH_TOKENS,
     )
     best: dict[str, Evidence] = {}
@@ -215,6 +225,7 @@ async def notes(caller: McpCaller, given: ReadNotes) -> str:
             filter=Filter(agent=caller.agent),
             views=["notes"],
             min_confidence=0,
+            shared=(),
             budget_tokens=MOST_BUDGET_TOKENS,
         )
         near = [decision.evidence for decision in recalled.trace.decisions if decision.evidence.text in once]

@@ -34,6 +34,7 @@ from starlette.routing import BaseRoute, Route
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.log.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
+from zibaldone.server.mcp.looking import InScope
 from zibaldone.server.mcp.resources import read_resource, resources_of, templates_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool, tools_for
 from zibaldone.server.problems import log_failure, problem_of
@@ -55,7 +56,9 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
 
     async def list_tools(context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         caller = _caller(who, context)
-        return ListToolsResult(tools=list(map(_described, (await _or_error(tools_for(caller))).values())))
+        tools = await _or_error(tools_for(caller))
+        shared = bool(await _or_error(caller.memory.admin.grants(user=caller.user)))
+        return ListToolsResult(tools=[_described(tool, shared=shared) for tool in tools.values()])
 
     async def call_tool(context: _Context, params: CallToolRequestParams) -> CallToolResult:
         caller = _caller(who, context)
@@ -64,7 +67,10 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
             if tool is None:
                 usable = ", ".join(await tools_for(caller))
                 return _failed(f"there is no tool {params.name!r} here: there is {usable}")
-            text = await tool.call(caller, tool.validated(params.arguments))
+            given = tool.validated(params.arguments)
+            if isinstance(given, InScope):
+                caller = await caller.within(given.scope, write=not tool.reads)
+            text = await tool.call(caller, given)
         except Exception as error:  # noqa: BLE001 - the protocol's border: a model reads what went wrong
             return _failed(_told(error))
         return CallToolResult(content=[TextContent(type="text", text=text)])
@@ -173,12 +179,12 @@ def _failed(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=f"error: {text}")], is_error=True)
 
 
-def _described(tool: McpTool) -> Tool:
+def _described(tool: McpTool, *, shared: bool) -> Tool:
     return Tool(
         name=tool.name,
         title=tool.title,
         description=" ".join((tool.arguments.__doc__ or "").split()),
-        input_schema=tool.parameters(),
+        input_schema=tool.parameters(shared=shared),
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.reads,

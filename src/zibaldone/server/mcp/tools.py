@@ -17,6 +17,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.server.mcp.looking import (
+    InScope,
     ListSessions,
     ReadNotes,
     ReadSession,
@@ -34,7 +35,7 @@ LONGEST_CONTENT = 200_000  # characters
 _MOST_SEQS = 1000
 
 
-class Remember(Arguments):
+class Remember(InScope):
     """Keep something that was said, word for word, for later conversations.
 
     Call it when the user states something that should outlast this conversation: facts about them,
@@ -93,9 +94,11 @@ class McpTool:
         """True if it reads topic documents, which are made of all agents' messages."""
         return self.operation.name == "getTopic"
 
-    def parameters(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+    def parameters(self, *, shared: bool = True) -> dict[str, Any]:
+        """The JSON schema of its arguments; without that of shared memories where nothing is shared."""
         schema: dict[str, Any] = described(self.name, self.arguments)["function"]["parameters"]
+        if not shared:
+            schema["properties"].pop("scope", None)
         return schema
 
     def validated(self, given: object) -> Arguments:
@@ -124,7 +127,9 @@ def _without_nulls(given: object) -> object:
 
 async def _remember(caller: McpCaller, given: Remember) -> str:
     message = {"role": given.role, "content": given.content}
-    (stored,) = await caller.memory.add(message, user=caller.user, session=given.session, agent=caller.agent)
+    (stored,) = await caller.memory.add(
+        message, user=caller.user, session=given.session, agent=caller.agent, by=caller.by
+    )
     return f"Kept, as message {stored.seq}."
 
 

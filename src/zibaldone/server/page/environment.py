@@ -9,16 +9,16 @@ from importlib.resources import files
 from itertools import islice
 from typing import Any
 
-import regex
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from zibaldone.core import Evidence, Message
-from zibaldone.text.words import STOP_WORDS, term_of, terms, words
+from zibaldone.core import AGENT, EDITOR, Evidence, Message
+from zibaldone.server.page.highlighting import Highlighter
+from zibaldone.server.page.markdown import rendered
 
 SHOWN_CHARACTERS = 4000  # of a message in a list
 _STATIC = {file.name: file.read_bytes() for file in (files("zibaldone.server.page") / "static").iterdir()}
@@ -34,25 +34,26 @@ _TYPES = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
-_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-
-
-def marked_words(text: str, query: str) -> Iterator[tuple[str, bool]]:
-    """Split a text into pieces, each with True if it is a word of the query, compared by stems."""
-    wanted = set(terms(query)) or {term for word in words(query) for _, term in term_of(word)}
-    end = 0
-    for match in _WORD.finditer(text) if wanted else ():
-        word = match.group()
-        folded = words(word)
-        known = {term for part in folded if part not in STOP_WORDS for _, term in term_of(part)}
-        if known.isdisjoint(wanted):
-            continue
-        if match.start() > end:
-            yield text[end : match.start()], False
-        yield word, True
-        end = match.end()
-    if end < len(text):
-        yield text[end:], False
+# By what messages' ids begin with, which says through which importer or door they came.
+SOURCES = {
+    "chatgpt": "ChatGPT",
+    "claude": "Claude",
+    "claude_code": "Claude Code",
+    "codex": "Codex",
+    "csv": "Table",
+    "discord": "Discord",
+    "gateway": "Gateway",
+    "gemini": "Gemini",
+    "mail": "Mail",
+    "mem0": "mem0",
+    "note": "Files",
+    "sharegpt": "ShareGPT",
+    "slack": "Slack",
+    "telegram": "Telegram",
+    "whatsapp": "WhatsApp",
+}
+_OF_GATEWAY = ("turn-", "latest-", "named-")
+_ASSISTANTS = frozenset({"chatgpt", "claude", "claude_code", "codex", "gemini"})
 
 
 def day(time: datetime | None) -> str:
@@ -93,15 +94,29 @@ def size(number: int) -> str:
 
 def marked(text: str, query: str) -> Markup:
     """Escape a text and put the words of a query into <mark>."""
-    return Markup("").join(
-        Markup("<mark>{}</mark>").format(piece) if is_match else escape(piece)
-        for piece, is_match in marked_words(text, query)
-    )
+    return Highlighter(query).marked(text)
 
 
-def said_by(thing: Message | Evidence) -> str:
-    """Return the speaker of a message or a passage."""
-    return thing.speaker or "nobody"
+def source_of(thing: Message | Evidence) -> str:
+    """Return where a message or a passage came from, one of SOURCES; "" where nothing says so."""
+    own_id = (thing.ids[0] if thing.ids else "") if isinstance(thing, Evidence) else thing.id or ""
+    beginning = "gateway" if own_id.startswith(_OF_GATEWAY) else own_id.partition(":")[0]
+    return beginning if beginning in SOURCES else ""
+
+
+def said_by(thing: Message | Evidence, user: str = "", me: str = "You") -> str:
+    """Return who said a message or a passage: `me` for its user, else a name, or the assistant's product."""
+    role = thing.role if isinstance(thing, Evidence) else thing.voice
+    name = thing.speaker or ""
+    if role in ("user", EDITOR) and name.casefold() in (role, user.casefold()):
+        return me
+    if name and name != role:
+        return name
+    source = source_of(thing)
+    if role == "assistant":
+        agent = thing.metadata.get(AGENT)
+        return SOURCES[source] if source in _ASSISTANTS else str(agent or "Assistant")
+    return (role or "Note").capitalize()
 
 
 def sources(seqs: Iterable[int], most: int = 6) -> Iterator[int]:
@@ -120,14 +135,16 @@ _ENVIRONMENT.filters |= {
     "count": count,
     "cut": cut,
     "day": day,
+    "markdown": rendered,
     "marked": marked,
     "moment": moment,
     "said_by": said_by,
     "short": short,
     "size": size,
+    "source_of": source_of,
     "sources": sources,
 }
-_ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS}
+_ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 
 
 def render(template: str, **values: Any) -> str:

@@ -11,13 +11,17 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
+from zibaldone.engine.forgetting import Receipt, Removed
+from zibaldone.engine.inspection import ViewStats
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import ATTACHMENTS
+from zibaldone.server.page.environment import count, source_of
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
+_TITLED = 5  # sessions beside the passages of a search
 _BEFORE = 5  # messages before the one that a link leads to
 _LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
@@ -28,6 +32,8 @@ async def sessions(call: PageCall) -> Response:
     words, skip = call.text("words"), call.number("skip", 0, most=10**9)
     held, total = await call.memory.user(call.user).titled_sessions(limit=skip + _SESSIONS, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
+    if call.is_fragment and call.text("beside"):  # a search's passages, which do not wait for this
+        template, held = "titled.html", held[:_TITLED]
     return call.page(template, sessions=held[skip:], total=total, words=words, skip=skip, step=_SESSIONS)
 
 
@@ -52,6 +58,7 @@ async def session(call: PageCall) -> Response:
         "session.html",
         name=name,
         title=title_of(first[0]),
+        source=source_of(first[0]),
         messages=messages,
         at=at,
         earlier=messages[0].seq if messages and messages[0].seq > first[0].seq else None,
@@ -70,6 +77,7 @@ async def message(call: PageCall) -> Response:
     return call.page(
         "message.html",
         message=held,
+        title=await _title(call, held.session),
         versions=versions,
         attachments=attachments,
         metadata=written[:_LONGEST_METADATA],
@@ -112,6 +120,12 @@ def title_of(first: Message) -> str:
     return title if isinstance(title, str) and title.strip() else " ".join(first.content[:400].split())
 
 
+async def _title(call: PageCall, session: str) -> str:
+    """Return a session's title; "" if it has no messages."""
+    first = await call.memory.messages(user=call.user, filter=Filter(session=session), limit=1)
+    return title_of(first[0]) if first else ""
+
+
 _SHOWN = 8  # messages of a dry run
 
 
@@ -121,14 +135,20 @@ async def preview_forget(call: PageCall) -> Response:
     if not chosen:
         return call.page("forget.html")
     receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
+    return await _dry_run(call, chosen, receipt)
+
+
+async def _dry_run(call: PageCall, chosen: Mapping[str, Any], receipt: Receipt, fault: str = "") -> Response:
     shown = [await call.memory.get(seq, user=call.user) for seq in receipt.seqs[:_SHOWN]]
     return call.page(
         "forget_look.html",
+        status=422 if fault else 200,
         chosen=chosen,
+        title=await _title(call, chosen["session"]) if "session" in chosen else "",
         receipt=receipt,
-        views=_touched(receipt),
+        views=in_words(receipt.views),
         messages=[message for message in shown if message],
-        fault="",
+        fault=fault,
     )
 
 
@@ -140,17 +160,9 @@ async def forget(call: PageCall) -> Response:
         raise InvalidInput("choose what is to be forgotten")
     if "everything" in chosen and field(form, "name").strip() != call.user:
         receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
-        return call.page(
-            "forget_look.html",
-            status=422,
-            chosen=chosen,
-            receipt=receipt,
-            views=_touched(receipt),
-            messages=[],
-            fault=f"Type the name {call.user} to forget everything.",
-        )
+        return await _dry_run(call, chosen, receipt, f"Type the name {call.user} to forget everything.")
     receipt = await call.memory.forget(user=call.user, **chosen)
-    return call.page("receipt.html", receipt=receipt, views=_touched(receipt))
+    return call.page("receipt.html", receipt=receipt, views=in_words(receipt.views))
 
 
 def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
@@ -168,13 +180,39 @@ def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
     return {"everything": True} if given.get("everything") == "yes" else {}
 
 
-def _touched(receipt: Any) -> list[tuple[str, str]]:
-    """Describe what each view loses."""
-    lost = (
-        (view.view, ", ".join(f"{counted.rows:,} {counted.kind}" for counted in view.counts if counted.rows))
-        for view in receipt.views
-    )
-    return [(view, words) for view, words in lost if words]
+# Views and what they have made, in words.
+VIEWS = {
+    "messages": "In search",
+    "notes": "Notes",
+    "chunks": "Summaries",
+    "topics": "Topics",
+    "hierarchy": "Themes",
+    "kv": "A model's keys",
+}
+_KINDS = {
+    ("messages", "units"): "passage",
+    ("notes", "units"): "note",
+    ("chunks", "chunks"): "summary",
+    ("topics", "documents"): "document",
+    ("topics", "entries"): "entry",
+    ("hierarchy", "episodes"): "episode",
+    ("hierarchy", "semantics"): "fact",
+    ("kv", "blocks"): "block",
+}
+
+
+def in_words(views: Sequence[Removed | ViewStats]) -> list[tuple[str, str]]:
+    """Say what each view has, or has lost; nothing of those that have nothing to show."""
+    made = []
+    for view in views:
+        counts = [
+            count(counted.rows, _KINDS[view.view, counted.kind])
+            for counted in view.counts
+            if counted.rows and (view.view, counted.kind) in _KINDS
+        ]
+        if counts:
+            made.append((VIEWS[view.view], ", ".join(counts)))
+    return made
 
 
 ACTIONS = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -17,9 +18,10 @@ from starlette.types import Receive, Scope, Send
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import MYSELF
 from zibaldone.core.threads import in_thread
-from zibaldone.errors import ZibaldoneError
+from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.server.access import KEY_COOKIE, Principal
 from zibaldone.server.keys import KeyStore
+from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page.environment import render
 from zibaldone.server.page.jobs import Jobs
@@ -47,20 +49,55 @@ _MOST_USERS = 500  # that are listed to choose from
 
 
 @dataclass(frozen=True, slots=True)
+class PageServices:
+    """The objects that all requests of the page share."""
+
+    memory: AsyncMemory
+    metrics: Metrics
+    jobs: Jobs
+    live: Live | None = None  # None: there is no gateway
+
+
+@dataclass(frozen=True, slots=True)
 class PageCall:
     """An authorized request of the page."""
 
     request: Request
-    memory: AsyncMemory
-    metrics: Metrics
-    jobs: Jobs
+    services: PageServices
     principal: Principal
     user: str
+
+    @property
+    def memory(self) -> AsyncMemory:
+        """The memory of all users."""
+        return self.services.memory
+
+    @property
+    def metrics(self) -> Metrics:
+        """The server's metrics."""
+        return self.services.metrics
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs of all users."""
+        return self.services.jobs
 
     @property
     def may_write(self) -> bool:
         """True if forms that change something are shown; `PageEndpoint` refuses them otherwise."""
         return not self.principal.read_only
+
+    @property
+    def me(self) -> str:
+        """How the user is called: "You", unless an admin's key looks at somebody's memory."""
+        is_theirs = self.principal.user is None and self.principal.key_id is not None
+        return self.user if is_theirs else "You"
+
+    def has(self, path: str) -> bool:
+        """True if the menu shows a part: its model, its gateway or the right to it is there."""
+        if path in ("/topics", "/themes"):
+            return self.memory.admin.can_ask
+        return {"/import": self.may_write, "/live": self.services.live is not None}.get(path, True)
 
     @property
     def is_fragment(self) -> bool:
@@ -76,9 +113,25 @@ class PageCall:
         given = self.text(name)
         return min(int(given), most) if given.isdecimal() and len(given) < 19 and int(given) else default
 
+    def day(self, name: str, *, end: bool = False) -> datetime | None:
+        """Return a query parameter as the beginning of a day, or its end. Raises InvalidInput."""
+        given = self.text(name)
+        try:
+            return datetime.fromisoformat(f"{given}T00:00+00:00") + timedelta(days=end) if given else None
+        except (ValueError, OverflowError) as error:
+            raise InvalidInput(f"{given[:40]!r} is no day: write it as 2024-05-31") from error
+
     async def form(self) -> FormData:
         """Read the form."""
         return await self.request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD)
+
+    async def titles(self, sessions: Iterable[str]) -> Mapping[str, str]:
+        """Return the titles of some sessions by their names."""
+        among = set(sessions)
+        if not among:
+            return {}
+        held, _ = await self.memory.user(self.user).titled_sessions(among=among, limit=len(among))
+        return {session.session: session.title for session in held}
 
     def href(self, path: str, **parameters: object) -> str:
         """Return a link of the page, with the user if the key has none."""
@@ -109,12 +162,10 @@ class PageAction:
 class PageEndpoint:
     """The actions of one path, as an ASGI app."""
 
-    def __init__(
-        self, actions: Sequence[PageAction], memory: AsyncMemory, metrics: Metrics, jobs: Jobs
-    ) -> None:
+    def __init__(self, actions: Sequence[PageAction], services: PageServices) -> None:
         self._path = actions[0].path
         self._actions: Mapping[bool, PageAction] = {action.posts: action for action in actions}
-        self._memory, self._metrics, self._jobs = memory, metrics, jobs
+        self._services = services
 
     def route(self) -> Route:
         """Return the route."""
@@ -149,9 +200,7 @@ class PageEndpoint:
         user = await self._whose(principal, request)
         if user is None:
             return RedirectResponse("/users", status_code=303, headers=HEADERS)
-        return await action.handle(
-            PageCall(request, self._memory, self._metrics, self._jobs, principal, user)
-        )
+        return await action.handle(PageCall(request, self._services, principal, user))
 
     async def _whose(self, principal: Principal, request: Request) -> str | None:
         """Return the user that the request names, or the only one; None if one has to be chosen."""
@@ -160,7 +209,7 @@ class PageEndpoint:
             raise Problem(422, "invalid-input", "the parameter user comes twice")
         if principal.user is not None or named:
             return principal.whose(named[0] if named else None)
-        known = await self._memory.users()
+        known = await self._services.memory.users()
         if len(known) < 2 or self._path == "/users":
             return known[0] if known else MYSELF
         if request.method == "POST":

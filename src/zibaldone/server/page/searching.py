@@ -13,13 +13,15 @@ from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
-from zibaldone.recall.result import Recall
-from zibaldone.server.page.environment import render
+from zibaldone.recall.result import NEAREST, Recall
+from zibaldone.server.page.environment import render, source_of
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
 
 _PASSAGES, _MOST_PASSAGES = 15, 200
+_FILTERS = ("since", "until", "role", "source", "session")
+_ROLES = {"user": "me", "assistant": "the assistant"}
 _RECENT = 12  # sessions on a first page without a question
 _BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
 _SHOWN_DECISIONS = 60
@@ -34,28 +36,46 @@ class RecalledPiece:
 
 
 async def search(call: PageCall) -> Response:
-    """Show passages and a recall for a question; without one, the latest sessions."""
-    query = _query(call)
-    limit = call.number("limit", _PASSAGES, most=_MOST_PASSAGES)
+    """Show the passages for a question; without one, the latest sessions."""
+    query, filters = _query(call), _filters(call)
+    values: dict[str, Any] = {"query": query, "filters": filters, "roles": _ROLES}
     if not query:
         sessions, total = await call.memory.user(call.user).titled_sessions(limit=_RECENT)
         call.jobs.preload(call.memory, call.user)
         template = "recent.html" if call.is_fragment else "home.html"
-        return call.page(template, query="", sessions=sessions, total=total)
-    session = call.text("session")
+        return call.page(template, **values, sessions=sessions, total=total)
+    limit, source = call.number("limit", _PASSAGES, most=_MOST_PASSAGES), filters["source"]
     with call.metrics.stage("search"):
-        passages = await call.memory.search(
-            query, user=call.user, limit=limit + 1, filter=Filter(session=session or None)
+        searched = await call.memory.search(
+            query, user=call.user, limit=_MOST_PASSAGES if source else limit + 1, filter=_narrowed(call)
         )
-    values: dict[str, Any] = {
-        "query": query,
-        "passages": passages[:limit],
-        "more": min(limit * 3, _MOST_PASSAGES) if len(passages) > limit < _MOST_PASSAGES else None,
-        "session": session,
-    }
-    if call.is_fragment:
-        return call.page("passages.html", **values)
-    return call.page("home.html", **values, **await _recalled(call, query))
+    passages = [passage for passage in searched if source in ("", source_of(passage))]
+    shown = passages[: limit if searched.clear else NEAREST]
+    return call.page(
+        "results.html" if call.is_fragment else "home.html",
+        **values,
+        clear=searched.clear,
+        passages=shown,
+        titles=await call.titles(passage.session for passage in shown),
+        seeks_titles=not any(filters.values()),
+        more=min(limit * 3, _MOST_PASSAGES) if len(passages) > limit < _MOST_PASSAGES else None,
+        asks_at_once=not (call.is_fragment or call.text("limit")),  # not at every letter
+    )
+
+
+def _filters(call: PageCall) -> dict[str, str]:
+    """Return the filters of a search as they were chosen, for links and forms."""
+    return {name: call.text(name)[:_LONGEST_QUESTION] for name in _FILTERS}
+
+
+def _narrowed(call: PageCall) -> Filter:
+    session, role = call.text("session"), call.text("role")
+    return Filter(
+        session=session or None,
+        roles=[role] if role in _ROLES else None,
+        since=call.day("since"),
+        until=call.day("until", end=True),
+    )
 
 
 async def recall(call: PageCall) -> Response:
@@ -70,7 +90,7 @@ async def recall(call: PageCall) -> Response:
 async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
     seq = call.number("seq", 0, most=2**62)
-    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
+    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget, shared=())
     call.metrics.recalled(recalled.tokens)
     decisions = recalled.trace.decisions
     return {
@@ -115,22 +135,19 @@ _HERE = "<!-- here -->"  # not in any text, as texts are escaped
 _LONGEST_QUESTION = 2000  # characters
 
 
-async def ask_form(call: PageCall) -> Response:
-    """Show the form for a question."""
-    return call.page("ask.html", question="", mark="")
-
-
 async def ask(call: PageCall) -> Response:
-    """Stream the page with each step of the answer as it is made, and the answer."""
+    """Stream the page, or its part, with each step of the answer as it is made, and the answer."""
     question = field(await call.form(), "question").strip()[:_LONGEST_QUESTION]
     if not question:
-        return call.see("/ask")
-    before, after = render("ask.html", call=call, question=question, mark=_HERE).split(_HERE)
-    steps = stepwise(call.memory, question, user=call.user)
+        return call.see("/")
+    before, after = "", ""
+    if not call.is_fragment:
+        before, after = render("ask.html", call=call, question=question, mark=_HERE).split(_HERE)
+    steps = stepwise(call.memory, question, user=call.user, filter=_narrowed(call), shared=())
     first = await anext(steps)  # an error here has a page of its own
 
     async def parts() -> AsyncIterator[str]:
-        yield before
+        yield before + render("ask_begin.html")
         try:
             yield render("ask_step.html", call=call, step=first)
             async for step in steps:
@@ -138,7 +155,8 @@ async def ask(call: PageCall) -> Response:
                     call.metrics.recalled(step.evidence.tokens)
                     cited = {citation.seq for citation in step.citations}
                     units = [unit for unit in step.evidence.evidence if cited.intersection(unit.sources)]
-                    yield render("answer.html", call=call, answer=step, units=units)
+                    titles = await call.titles(unit.session for unit in units)
+                    yield render("answer.html", call=call, answer=step, units=units, titles=titles, query="")
                 else:
                     yield render("ask_step.html", call=call, step=step)
         except ZibaldoneError as error:  # the page has begun with its status
@@ -153,6 +171,6 @@ async def ask(call: PageCall) -> Response:
 ACTIONS = (
     PageAction("/", search),
     PageAction("/recall", recall),
-    PageAction("/ask", ask_form),
+    PageAction("/ask", search),
     PageAction("/ask", ask, posts=True, reads=True),
 )

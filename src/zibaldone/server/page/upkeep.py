@@ -20,6 +20,7 @@ from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.models.meter import Prices
 from zibaldone.server.page.environment import count
 from zibaldone.server.page.jobs import Job
+from zibaldone.server.page.messages import VIEWS, in_words
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
@@ -136,9 +137,9 @@ async def usage(call: PageCall) -> Response:
     """Show statistics, and the use of models with its cost."""
     stats = await call.memory.admin.stats(user=call.user)
     prices = Prices(_price(call.text("prompt_price")), _price(call.text("completion_price")))
-    by_task: dict[tuple[str, str], Counter[str]] = {}
+    by_view: dict[str, Counter[str]] = {}
     for line in stats.usage:
-        sums = by_task.setdefault((line.view, line.task), Counter())
+        sums = by_view.setdefault(VIEWS.get(line.view, "Answers"), Counter())
         for name in ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms"):
             sums[name] += getattr(line, name)
     days: dict[str, float] = {}
@@ -148,7 +149,8 @@ async def usage(call: PageCall) -> Response:
         "usage.html",
         stats=stats,
         may_see_size=call.principal.user is None,  # the folder has other users' data
-        by_task=sorted(by_task.items()),
+        made=in_words(stats.views),
+        by_view=sorted(by_view.items()),
         prices=prices,
         cost=sum(prices.of(line) for line in stats.usage),
         days=sorted(days.items(), reverse=True)[:_DAYS] if prices != Prices(0, 0) else [],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
 from starlette.responses import Response
@@ -16,7 +16,8 @@ from zibaldone.log.filters import Filter
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
-from zibaldone.views.notes import KINDS, Kind, UserNote
+from zibaldone.views.hierarchy import Theme
+from zibaldone.views.notes import KINDS, UserNote
 from zibaldone.views.notes.note import kind_of
 from zibaldone.views.topics import Document, Entry, Heading
 
@@ -44,9 +45,12 @@ class DiffLine:
 
 
 async def topics(call: PageCall) -> Response:
-    """List the topic documents."""
+    """List the topic documents that a model has written."""
     skip = call.number("skip", 0, most=10**9)
-    lines = await call.memory.user(call.user).topics.catalogue()
+    usage = (await call.memory.admin.stats(user=call.user)).usage
+    # An answer that was given up took two calls, one to repair it.
+    is_made = any(line.view == "topics" and line.calls > 2 * line.degraded for line in usage)
+    lines = await call.memory.user(call.user).topics.catalogue() if is_made else []
     return call.page(
         "topics.html",
         lines=lines[skip : skip + _SHOWN_TOPICS],
@@ -129,13 +133,16 @@ _SHOWN_THEMES, _SHOWN_FACTS = 60, 60  # themes and facts on a page
 
 
 async def themes(call: PageCall) -> Response:
-    """List themes, the largest first."""
-    held = await call.memory.user(call.user).themes()
+    """List the themes of what a model has read, the largest first."""
+    is_made = any(episode.made_by for episode in await call.memory.user(call.user).episodes())
+    held = await call.memory.user(call.user).themes() if is_made else []
     held.sort(key=lambda theme: (-len(theme.semantics), theme.id))
     skip = call.number("skip", 0, most=10**9)
+    shown = held[skip : skip + _SHOWN_THEMES]
     return call.page(
         "themes.html",
-        themes=held[skip : skip + _SHOWN_THEMES],
+        themes=shown,
+        names=await _names(call, shown),
         total=len(held),
         skip=skip,
         step=_SHOWN_THEMES,
@@ -155,11 +162,24 @@ async def theme(call: PageCall) -> Response:
     return call.page(
         "theme.html",
         theme=chosen,
+        names=await _names(call, [chosen, *near]),
         facts=facts[skip : skip + _SHOWN_FACTS],
         skip=skip,
         step=_SHOWN_FACTS,
         near=near,
     )
+
+
+async def _names(call: PageCall, themes: Sequence[Theme]) -> Mapping[int, str]:
+    """Return names of themes: a model's, or else the title of the session that most of its facts are from."""
+    episodes = {episode.id: episode.session for episode in await call.memory.user(call.user).episodes()}
+    mostly = {
+        theme.id: Counter(episodes[fact.episode] for fact in theme.semantics).most_common(1)[0][0]
+        for theme in themes
+        if not theme.is_named
+    }
+    titles = await call.titles(mostly.values())
+    return {theme.id: titles.get(mostly.get(theme.id, ""), theme.name) for theme in themes}
 
 
 _SHOWN_LINES, _MOST_LINES = 100, 2000
@@ -168,11 +188,10 @@ _SHOWN_LINES, _MOST_LINES = 100, 2000
 async def timeline(call: PageCall) -> Response:
     """Show dated lines by month."""
     subject, limit = call.text("q"), call.number("lines", _SHOWN_LINES, most=_MOST_LINES)
-    since, until = _parsed_day(call.text("since"), "from"), _parsed_day(call.text("until"), "to")
     lines = await call.memory.user(call.user).timeline(
         subject,
-        since=since,
-        until=until and until + timedelta(days=1),  # including the day itself
+        since=call.day("since"),
+        until=call.day("until", end=True),
         limit=limit,
     )
     return call.page(
@@ -189,17 +208,7 @@ def _month(line: TimelineLine) -> str:
     return f"{line.time:%B %Y}" if line.is_dated else "No date"
 
 
-def _parsed_day(given: str, what: str) -> datetime | None:
-    if not given:
-        return None
-    try:
-        chosen = date.fromisoformat(given)
-    except ValueError as error:
-        raise InvalidInput(f"'{what}' is no day: write it as 2024-05-31") from error
-    return datetime(chosen.year, chosen.month, chosen.day, tzinfo=UTC)
-
-
-_HEADINGS: dict[Kind, str] = HEADINGS | {"fact": "About you"}
+_HEADINGS = {str(kind): heading for kind, heading in HEADINGS.items()} | {"fact": "About you"}
 _SHOWN_ENTRIES, _ALL_ENTRIES = 12, 100  # entries of a kind beside others, and alone
 
 
@@ -220,8 +229,8 @@ async def profile(call: PageCall) -> Response:
     entries.sort(key=lambda entry: (not entry.pinned, -entry.time.timestamp(), entry.id))
     step = _ALL_ENTRIES if only else _SHOWN_ENTRIES
     groups = []
-    for kind, heading in [*_HEADINGS.items(), ("past", "No longer holds")]:
-        of_kind = [entry for entry in entries if (entry.kind == kind if entry.holds else kind == "past")]
+    for kind, heading in (_HEADINGS | {"past": "No longer holds", "deleted": "Deleted"}).items():
+        of_kind = [entry for entry in entries if _place(entry) == kind]
         if of_kind and only in ("", kind):
             groups.append(EntryGroup(kind, heading, of_kind[skip : skip + step], len(of_kind)))
     return call.page(
@@ -235,6 +244,10 @@ async def profile(call: PageCall) -> Response:
         headings=_HEADINGS,
         needs_a_model=not any("/" in entry.made_by for entry in entries) and NEEDS_A_MODEL,
     )
+
+
+def _place(entry: UserNote) -> str:
+    return "deleted" if entry.retired else entry.kind if entry.holds else "past"
 
 
 async def profile_text(call: PageCall) -> Response:
@@ -257,23 +270,23 @@ async def add_entry(call: PageCall) -> Response:
 
 
 async def change_entry(call: PageCall) -> Response:
-    """Pin, unpin, edit or retire an entry."""
+    """Pin, unpin, edit or delete an entry."""
     opened, form = call.memory.user(call.user).profile, await call.form()
     entry_id, act = call.request.path_params["id"], field(form, "act")
     try:
         if act == "edit":
             entry = await opened.edit(entry_id, field(form, "text"))
-        elif act in ("pin", "unpin", "retire"):
-            changes = {"pin": opened.pin, "unpin": opened.unpin, "retire": opened.retire}
+        elif act in (changes := {"pin": opened.pin, "unpin": opened.unpin, "delete": opened.retire}):
             entry = await changes[act](entry_id)
         else:
-            raise InvalidInput("an entry can be pinned, unpinned, edited and retired")
+            raise InvalidInput("a note can be pinned, unpinned, edited and deleted")
     except InvalidInput as error:
         if "has no profile entry" not in str(error):
             raise
-        raise Problem(404, "no-entry", "the profile has no entry of this id any more") from error
+        raise Problem(404, "no-entry", "there is no such note any more") from error
     seen = call.see("/profile", kind=field(form, "kind"))
-    seen.headers["Location"] += f"#e{entry.id}"
+    if act != "delete":  # which is folded away at the end
+        seen.headers["Location"] += f"#e{entry.id}"
     return seen
 
 

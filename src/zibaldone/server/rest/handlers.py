@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
 
-from zibaldone.core import AGENT, EDITOR, Message
+from zibaldone.core import AGENT, EDITOR, WRITTEN_BY, Message
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.importers.export import to_line
@@ -34,7 +34,7 @@ async def add(call: RestCall) -> Reply:
         if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
             raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
     newest = await call.memory.messages(user=call.user, last=1, include_tool_traffic=True)
-    stored = await call.run(messages=[message.given() for message in messages])
+    stored = await call.run(messages=[message.given() for message in messages], by=call.principal.by)
     last_seq = newest[-1].seq if newest else 0
     new = len({message.seq for message in stored if message.seq > last_seq})
     return Reply({"messages": stored, "new": new}, 201 if new else 200)
@@ -114,7 +114,7 @@ async def export(call: RestCall) -> Response:
 
 @handles("forget")
 async def forget(call: RestCall) -> Receipt:
-    if call.principal.agent is not None:
+    if call.principal.agent is not None or call.principal.by is not None:
         await _check_own(call, call.user)
     receipt: Receipt = await call.run()
     return receipt
@@ -123,16 +123,21 @@ async def forget(call: RestCall) -> Receipt:
 async def _check_own(call: RestCall, user: str) -> None:
     """Let a key of one agent forget messages that it said and heard, one by one, and nothing else.
 
-    An edit of such a message goes with it, whoever wrote it: the receipt counts it, and has no word of it.
+    And a user of a shared memory those that they wrote. An edit of such a message goes with it, whoever wrote
+    it: the receipt counts it, and has no word of it.
     """
+    who = call.principal
+    own = {AGENT: who.agent, WRITTEN_BY: who.by}
+    kind = "other-agent" if who.by is None else "shared-memory"
+    only = "this key is for one agent's messages" if who.by is None else "here one forgets what one wrote"
     if call.given["keep_texts"]:
-        raise Problem(403, "other-agent", "this key is for one agent's messages: no texts of others")
+        raise Problem(403, kind, f"{only}: no texts of others")
     if call.given["seqs"] is None:
-        raise Problem(403, "other-agent", "this key is for one agent's messages: forget by seqs")
+        raise Problem(403, kind, f"{only}: forget by seqs")
     for seq in call.given["seqs"]:
         message = await call.memory.get(seq, user=user)
-        if message is not None and message.metadata.get(AGENT) != call.principal.agent:
-            raise Problem(403, "other-agent", "this key is for one agent's messages, not for all of these")
+        if message and any(value not in (None, message.metadata.get(name)) for name, value in own.items()):
+            raise Problem(403, kind, f"{only}, not all of these")
 
 
 @handles("verifyForgotten")
@@ -149,6 +154,12 @@ async def recall(call: RestCall) -> object:
     )
     call.metrics.recalled(recalled.tokens)
     return _recalled(recalled)
+
+
+@handles("search")
+async def search(call: RestCall) -> object:
+    passages = await call.run()
+    return {"passages": passages, "confidence": passages.confidence}
 
 
 @handles("ask")
@@ -190,9 +201,10 @@ def _step_or_answer(call: RestCall, given: Step | Answer) -> OutputShape:
 
 
 def _recalled(recalled: Recall) -> dict[str, Any]:
-    names = ("query", "text", "tokens", "confidence", "evidence", "citations")
+    names = ("query", "text", "tokens", "confidence", "evidence", "citations", "reason")
     shown = {name: getattr(recalled, name) for name in names}
-    return {**shown, "quoted": recalled.quoted(), "ms": recalled.trace.ms}
+    trace = recalled.trace
+    return {**shown, "quoted": recalled.quoted(), "ms": trace.ms, "missing": trace.missing}
 
 
 @handles("timeline")

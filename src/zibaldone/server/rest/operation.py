@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
 from zibaldone.core.threads import in_thread
-from zibaldone.server.access import Principal, named_in
+from zibaldone.server.access import Principal, acting_in, named_in
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.shapes import RESULTS, InputShape, QueryShape, body_shape, query_shape
@@ -55,6 +55,8 @@ class RestCall:
     def options(self) -> dict[str, Any]:
         """The method's options; those of a key of one agent are narrowed to its messages."""
         given = dict(self.given)
+        if self.principal.by is not None and "shared" in given:
+            given["shared"] = []  # a grant does not pass on what is shared with the shared memory
         if self.operation.agents == "narrows" and "agent" in given:
             given["agent"] = self.agent(given["agent"])
         return self.operation.options(given)
@@ -117,6 +119,9 @@ class Resource:
         if operation.right == "admin":
             principal.must_be_admin()
         query = _checked_query(query_shape(operation), request.query_params)
+        principal = await acting_in(principal, self._memory, getattr(query, "user", None))
+        if principal.by is not None:
+            _check_shared(operation, principal)
         body = await _checked_body(operation, request)
         if operation.agents == "refused" and principal.agent is not None:
             raise Problem(403, "other-agent", "this key is for one agent's messages, and this is made of all")
@@ -133,6 +138,15 @@ class Resource:
         result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
         content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
         return Response(content, status_code=reply.status, media_type="application/json")
+
+
+def _check_shared(operation: Operation, principal: Principal) -> None:
+    """Raise a 403 Problem for what no grant allows, or only one to write."""
+    reads = operation.right == "read" and operation.whose == "user"
+    if not reads and operation.name not in ("addMessages", "forget"):
+        raise Problem(403, "shared-memory", "in a shared memory a user reads and adds; this is an admin's")
+    if not reads:
+        principal.must_write()
 
 
 async def _while_there(request: Request, answering: Coroutine[Any, Any, A]) -> A | Response:

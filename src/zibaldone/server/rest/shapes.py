@@ -33,6 +33,7 @@ from zibaldone.engine.maintenance import Behind, Maintained
 from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
 from zibaldone.log import Session
 from zibaldone.log.audit import AuditEntry
+from zibaldone.log.grants import Grant
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
@@ -298,18 +299,22 @@ _shape("Outdated", Outdated, "What held once and holds no more.", "since by sent
        by="Seq of the message that says otherwise.")
 _shape("Evidence", Evidence, "A passage, word for word.",
        "text speaker role sources ids session time is_dated view kind score tokens standing begins_inside"
-       " ends_inside outdated also_outdated metadata",
-       sources="Seqs of its messages.", is_dated="false: its time is that of an import.",
+       " ends_inside outdated also_outdated metadata scope",
+       scope="The shared memory that has it; empty: the user's own.", sources="Seqs of its messages.",
+       is_dated="false: its time is that of an import.",
        standing="It always holds, and was not recalled for this question alone.",
        begins_inside="It begins inside a sentence, whose first words are missing.",
        ends_inside="It ends inside a sentence, whose last words are missing.",
        also_outdated="Further sentences of it that hold no more.")
-_shape("Passages", None, "What was found, best first.", "passages", passages=list[Evidence])
+_shape("Passages", None, "What was found, best first.", "passages confidence", passages=list[Evidence],
+       confidence=(float, "How likely memory knows of the query, 0 to 1; low: perhaps none is about it."))
 _shape("Citation", Citation, "Where text[start:end] of a recall comes from.",
-       "seq id role session time start end")
+       "seq id role session time start end scope", scope="The shared memory that has the message.")
 _shape("Recalled", Recall, "The evidence for a question.",
-       "query text quoted tokens confidence ms evidence citations", quoted=(
+       "query text quoted tokens confidence ms evidence citations reason missing", quoted=(
            str, "The text, declared to be a quotation and no instruction."), ms=float,
+       reason="Why nothing was recalled; empty where something was.",
+       missing=(list[str], "Shared memories that could not be recalled."),
        text="Ready for a prompt; empty when nothing was recalled.",
        confidence="How likely memory has the answer, 0 to 1.")
 _shape("Lookup", Lookup, "A query of the model's.", "query since until session role order")
@@ -330,6 +335,9 @@ _shape("Receipt", Receipt, "What forgetting removed, or in a dry run would remov
        purged="No file has the text any more; false in a dry run.",
        texts="What the messages said, where that was asked for.",
        key="The number of the user's key, where it was destroyed.")
+_shape("Grant", Grant, "The right to read a shared memory, and perhaps to write.", "scope user write since",
+       scope="The shared memory, a user of its own.")
+_shape("Grants", None, "Who may read which shared memories.", "grants", grants=list[Grant])
 _shape("AuditEntry", AuditEntry, "One thing that was done with a user's memory.",
        "user number time action operation door key count", number="Rises by one per user.")
 _shape("Audit", None, "Who read, wrote and forgot, in the order of time.", "entries",
@@ -348,7 +356,7 @@ _shape("Stats", Stats, "What a memory holds.", "user users messages sessions vie
 _shape("Behind", Behind, "A view that could not be brought to the end of the log.", "user view reason")
 _shape("Maintained", Maintained, "What a maintenance did.",
        "users messages cut_short behind model_calls degraded prompt_tokens completion_tokens",
-       messages="Read by views, each view's counted.",
+       messages="Read by at least one view.",
        cut_short="Of these, messages so long that the beginning alone was read.")
 _shape("ProfileEntry", UserNote, "One thing that is known of a user.",
        "id kind text about sources time session holds pinned retired edited made_by supersedes"

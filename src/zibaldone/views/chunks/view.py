@@ -185,11 +185,6 @@ class ChunksView(RestingView):
         """Items of the related chunks and of what is in none yet, best first: Algorithm 1, lines 14 to 20."""
         return self._retrieve(take_snapshot, question, once_more=True)
 
-    def clean_all(self, database: Database) -> None:
-        """Delete all users' released blocks, and orphans of crashes that are too old to be in use."""
-        release(database, self.store)
-        reclaim_orphans(database, self.store)
-
     def _retrieve(self, take_snapshot: TakeSnapshot, question: Question, *, once_more: bool) -> Retrieved:
         with take_snapshot() as now:
             memory = self._readable(now, question)

@@ -69,6 +69,7 @@ class Theme:
     name: str
     semantics: tuple[Semantic, ...]  # in the order in which they were learnt
     near: tuple[int, ...]  # themes that say the most like it, nearest first
+    is_named: bool = False  # True: a model has named it
 
     @property
     def start(self) -> datetime:
@@ -103,7 +104,8 @@ def themes(connection: Connection, generation: Generation, cap: int, *, guided: 
     for number, places, others in zip(ids, groups, near, strict=True):
         facts = tuple(semantics[place] for place in places)
         name = stored[number].name if number in stored else ""
-        made.append(Theme(number, name or _name(facts), facts, tuple(ids[other] for other in others)))
+        nearest = tuple(ids[other] for other in others)
+        made.append(Theme(number, name or _name(facts), facts, nearest, is_named=bool(name)))
     return made
 
 

@@ -3,3 +3,6 @@
 storage/ but for codec and tiers imports no torch, so that a message can be forgotten where no model is. All
 else needs the extra `kv`; zibaldone.api.kv is its public interface.
 """
+
+NAME = "kv"
+FOLDER = "kv"  # inside the memory's own

@@ -166,7 +166,7 @@ class MessagesView(UnitsView):
 
     @property
     def tended_from(self) -> int:
-        """The seq from which on an index is worth a file."""
+        """The seq from which on an index is worth saving."""
         return self._cache.tended_from
 
     def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
@@ -181,11 +181,23 @@ class MessagesView(UnitsView):
         *,
         patient: bool = False,  # noqa: ARG002 - no model is asked
     ) -> tuple[Counted, ...]:
-        """Save the index, so that other processes begin with it."""
+        """Save what is new of the index."""
         database.saved.sweep(generation.user)
-        if usable(generation, self.fingerprint):
-            self._cache.save(database, generation)
+        self.save(database, generation, None)
         return ()
+
+    def is_due(self, user: str, last_seq: int) -> bool:
+        """True if so much was added since the index was saved that `save` may find it worth saving."""
+        return self._cache.is_due(user, last_seq)
+
+    def unsaved(self) -> list[str]:
+        """Users to whom this process added what is still to be saved; each is named once."""
+        return self._cache.unsaved()
+
+    def save(self, database: Database, generation: Generation, added: int | None) -> None:
+        """Save what is new of the index, so that other processes begin with it."""
+        if usable(generation, self.fingerprint):
+            self._cache.save(database, generation, added)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
         """Take what was forgotten out of memory, if anything of the user is there."""

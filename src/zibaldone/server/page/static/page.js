@@ -22,11 +22,9 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
-  const input = event.detail.requestConfig && event.detail.requestConfig.elt;
-  if (!input || !input.matches("[data-keeps-address]")) return;
-  const address = new URL(location.href);
-  address.searchParams.delete("limit");
-  if (input.value.trim()) address.searchParams.set(input.name, input.value);
-  else address.searchParams.delete(input.name);
+  const form = event.detail.requestConfig && event.detail.requestConfig.elt;
+  if (!form || !form.matches("[data-keeps-address]")) return;
+  const address = new URL(form.action, location.href);
+  for (const [name, value] of new FormData(form)) if (value.trim()) address.searchParams.set(name, value);
   history.replaceState(history.state, "", address);
 });

@@ -320,6 +320,13 @@ def users_with_released(connection: Connection, user: str | None = None) -> set[
     return set(connection.execute(query if user is None else query.where(blocks.c.user == user)).scalars())
 
 
+def clean_all(database: Database) -> None:
+    """Delete all users' released blocks, and orphans of crashes that are too old to be in use."""
+    store = RecordStore(database.blocks)
+    release(database, store)
+    reclaim_orphans(database, store)
+
+
 def reclaim_orphans(
     database: Database, store: RecordStore, older_than_s: float = ORPHAN_AGE_S, user: str | None = None
 ) -> int:

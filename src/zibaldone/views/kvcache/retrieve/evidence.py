@@ -11,7 +11,7 @@ from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation, score
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.base import Retrieved, TakeSnapshot
-from zibaldone.views.kvcache.storage.store import NAME
+from zibaldone.views.kvcache import NAME
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, cut, evidence_of, fill, tail, to_units
 
 _FOREIGN = "the blocks were made by another model: words find all the same, remember() makes them anew"

@@ -23,11 +23,12 @@ from zibaldone.errors import BlockMissing, ForeignKV, InvalidInput, ZibaldoneErr
 from zibaldone.storage.folder_layout import database_file
 from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.views.base import Generation
+from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import BlockLayout
 from zibaldone.views.kvcache.storage.manifest import KVBlock
-from zibaldone.views.kvcache.storage.store import FOLDER, KVStore
+from zibaldone.views.kvcache.storage.store import KVStore
 
 KEY = "zibaldone"  # our part of a request's kv_transfer_params
 FIX = "send what KVMemory.prompt() gives, unchanged: its body() has prompt, kv_transfer_params and cache_salt"

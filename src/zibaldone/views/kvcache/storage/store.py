@@ -15,15 +15,14 @@ from zibaldone import log
 from zibaldone.errors import BlockMissing
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation
+from zibaldone.views.kvcache import NAME
 from zibaldone.views.kvcache.model.turns import pieces_of, tiles
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum, folder_of, pool_name, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.own_rows import counted
 
-NAME = "kv"
 _KINDS = ("blocks", "tokens")
-FOLDER = "kv"  # inside the memory's own
 
 
 class KVStore:

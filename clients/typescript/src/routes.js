@@ -1,0 +1,27 @@
+// Made by 'npm run generate' of the OpenAPI document with the digest b19db977056015c52221d3e46df27e0458153a7f5a1d2de6477988b5e40d982f
+/** @type {Record<import("./types.js").Operation, [method: string, path: string, inUrl: string[]]>} */
+export const ROUTES = {
+  ask: ["POST","/v1/memory/ask",["user"]],
+  listAudit: ["GET","/v1/memory/audit",["user","since","newest"]],
+  exportMessages: ["GET","/v1/memory/export",["user","agent"]],
+  forget: ["POST","/v1/memory/forget",["user"]],
+  maintain: ["POST","/v1/memory/maintain",["user"]],
+  listMessages: ["GET","/v1/memory/messages",["user","agent","session","roles","since","until","metadata","after","limit","last"]],
+  addMessages: ["POST","/v1/memory/messages",["user"]],
+  getMessage: ["GET","/v1/memory/messages/{id}",["user","agent"]],
+  correctMessage: ["PATCH","/v1/memory/messages/{id}",["user","agent"]],
+  getProfile: ["GET","/v1/memory/profile",["user","budget_tokens"]],
+  addProfileEntry: ["POST","/v1/memory/profile",["user"]],
+  changeProfileEntry: ["PATCH","/v1/memory/profile/{id}",["user"]],
+  recall: ["POST","/v1/memory/recall",["user"]],
+  search: ["POST","/v1/memory/search",["user"]],
+  listSessions: ["GET","/v1/memory/sessions",["user","after","limit"]],
+  getStats: ["GET","/v1/memory/stats",["user"]],
+  listThemes: ["GET","/v1/memory/themes",["user"]],
+  timeline: ["GET","/v1/memory/timeline",["user","query","session","since","until","limit"]],
+  listTopics: ["GET","/v1/memory/topics",["user"]],
+  getTopic: ["GET","/v1/memory/topics/{id}",["user"]],
+  editTopic: ["PUT","/v1/memory/topics/{id}",["user"]],
+  listUsers: ["GET","/v1/memory/users",["after","limit"]],
+  verifyForgotten: ["POST","/v1/memory/verify",["user"]],
+};

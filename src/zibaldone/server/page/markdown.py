@@ -1,0 +1,57 @@
+"""Messages as HTML: their Markdown rendered, the words of a question marked, and nothing else let through."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import nh3
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from zibaldone.server.page.highlighting import Highlighter
+
+_DEEPEST = 60  # levels of quotes and lists; what is below is left out by the parser
+_OPTIONS = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
+# Tags stay text. Indented lines, and lines above dashes, are people's own more often than they are Markdown.
+_WITHOUT_TABLES = MarkdownIt("commonmark", _OPTIONS).disable(["code", "lheading", "reference"])
+_MARKDOWN = MarkdownIt("commonmark", _OPTIONS).disable(["code", "lheading", "reference"])
+_MARKDOWN.enable(["table", "strikethrough"])
+_TAGS = "a blockquote br code em hr li mark ol p pre s strong table tbody td th thead tr ul"
+_CLEANER = nh3.Cleaner(
+    tags=set(_TAGS.split()),
+    attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
+    allowed_classes={"p": {"heading"}},
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",  # it would be a path of ours
+    link_rel="noopener noreferrer nofollow",
+)
+_SIGNS, _MOST_SIGNS = "*_[!~`|<&", 1500  # with more of them the parser takes long
+_MOST_CELLS = 60  # of a line: a short table would be made as wide as its widest line
+
+
+def rendered(text: str, question: str = "") -> Markup:
+    """Render the Markdown of a text, with the words of a question in <mark>.
+
+    A heading is a paragraph, as the page has its own; an image is a link, so that nothing is loaded from
+    elsewhere. A text full of signs, or nested too deeply, is shown as it is.
+    """
+    marked = Highlighter(question).marked
+    is_wide = any(line.count("|") > _MOST_CELLS for line in text.splitlines())
+    markdown = _WITHOUT_TABLES if is_wide else _MARKDOWN
+    tokens = markdown.parse(text) if sum(map(text.count, _SIGNS)) <= _MOST_SIGNS else []
+    if not tokens or any(token.level >= _DEEPEST - 2 for token in tokens):
+        return Markup("<p>{}</p>").format(Markup("<br>\n").join(map(marked, text.strip().splitlines())))
+    for token in chain(tokens, *(token.children or () for token in tokens)):
+        if token.type in ("heading_open", "heading_close"):
+            token.tag, token.attrs = "p", {"class": "heading"}
+        elif token.type == "text":
+            token.type, token.content = "html_inline", marked(token.content)
+        elif token.type == "code_inline":
+            token.type, token.content = "html_inline", f"<code>{marked(token.content)}</code>"
+        elif token.type == "fence":
+            token.type, token.content = "html_block", f"<pre><code>{marked(token.content)}</code></pre>\n"
+        elif token.type == "image":
+            words, address = marked(token.content.strip() or "image"), escape(token.attrs.get("src", ""))
+            token.type, token.content = "html_inline", f'<a href="{address}">{words}</a>'
+    html = markdown.renderer.render(tokens, markdown.options, {})
+    return Markup(_CLEANER.clean(html))  # noqa: S704 - cleaned

@@ -1,0 +1,223 @@
+"""Shared memories through REST, MCP and the command line: a grant opens what it names, and nothing else."""
+
+import json
+from contextlib import ExitStack
+
+import httpx2
+import pytest
+from loopback import servers
+from typer.testing import CliRunner
+
+from zibaldone import Memory
+from zibaldone.cli.app import app
+from zibaldone.server.keys import KeyStore
+from zibaldone.server.rest import OPERATIONS
+from zibaldone.testing import ScriptedModel
+
+TEAM = "team:design"
+REVIEW = {"query": "When is the design review?", "min_confidence": 0}
+
+
+def cites_all(request):
+    """A model that cites whatever it was shown."""
+    shown = json.loads(request.turns[1].content)["evidence"]
+    return {"answer": "On Thursday.", "sources": [entry["seq"] for entry in shown]}
+
+
+class Doors:
+    """A server with ann, bob and a team, and a client of each key."""
+
+    def __init__(self, home):
+        """The folder."""
+        self.home, self.clients = home, {}
+
+    def __call__(self, who, method, path, body=None, **query):
+        """A request to REST."""
+        return self.clients[who].request(method, f"/v1/memory/{path}", json=body, params=query)
+
+    def tool(self, who, name, **arguments):
+        """The text of an MCP tool's answer."""
+        answer = self.clients[who].post(
+            "/mcp",
+            headers={"Accept": "application/json, text/event-stream"},
+            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                  "params": {"name": name, "arguments": arguments}},
+        )  # fmt: skip
+        return answer.json()["result"]["content"][0]["text"]
+
+    def scoped_tools(self, who):
+        """Names of the tools that can be about a shared memory."""
+        answer = self.clients[who].post(
+            "/mcp",
+            headers={"Accept": "application/json, text/event-stream"},
+            json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        )
+        tools = answer.json()["result"]["tools"]
+        return {tool["name"] for tool in tools if "scope" in tool["inputSchema"]["properties"]}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """One server for all tests here; each begins with the same messages and no grants."""
+    home = tmp_path_factory.mktemp("shared")
+    store = KeyStore(home)
+    tokens = {user: store.create(user=user).token for user in ("ann", "bob")}
+    tokens |= {
+        "reader": store.create(user="ann", read_only=True).token,
+        "admin": store.create(user=None).token,
+    }
+    store.close()
+    doors = Doors(home)
+    with servers(home) as serving, ExitStack() as stack:
+        base = serving(chat=ScriptedModel(cites_all))
+        for who, token in tokens.items():
+            client = httpx2.Client(base_url=base, headers={"Authorization": f"Bearer {token}"})
+            doors.clients[who] = stack.enter_context(client)
+        yield doors
+
+
+@pytest.fixture
+def doors(served):
+    """The server, as it was at first."""
+    with Memory(served.home) as memory:
+        for user in (*memory.users(), "cid"):
+            memory.forget(user=user, everything=True)
+        memory.add("I live in Lisbon.", user="ann", session="s")
+        memory.add("The zeppelin is mine.", user="bob", session="s")
+        memory.add([{"content": "The design review is on Thursday.", "id": "t1"}], user=TEAM, session="s")
+    return served
+
+
+def grant(doors, **more):
+    """Ann may read the team's memory."""
+    assert doors("admin", "POST", "grants", {"scope": TEAM, **more}, user="ann").status_code == 200
+
+
+def last_seq(doors):
+    """Of the team's newest message."""
+    return doors("admin", "GET", "messages", user=TEAM).json()["messages"][-1]["seq"]
+
+
+def test_recall_and_ask_have_what_is_granted(doors):
+    """With the memory's name; without a grant, and for bob, not a word of it."""
+    for who in ("ann", "bob"):
+        assert "Thursday" not in doors(who, "POST", "recall", REVIEW).text
+    grant(doors)
+    found = doors("ann", "POST", "recall", REVIEW).json()
+    assert f"[shared {TEAM}]" in found["text"]
+    assert {(cited["scope"], cited["session"]) for cited in found["citations"]} == {("", "s"), (TEAM, "s")}
+    assert "Thursday" not in doors("ann", "POST", "recall", {**REVIEW, "shared": []}).text
+    assert "Thursday" not in doors("bob", "POST", "recall", REVIEW).text
+    answer = doors("ann", "POST", "ask", {"question": REVIEW["query"]}).json()
+    assert {cited["scope"] for cited in answer["citations"]} == {"", TEAM}
+    assert doors("admin", "DELETE", "grants", user="ann", scope=TEAM).status_code == 200
+    assert "Thursday" not in doors("ann", "POST", "recall", REVIEW).text
+    assert doors("ann", "POST", "recall", {**REVIEW, "shared": [TEAM]}).status_code == 403
+
+
+def test_a_user_grants_nothing(doors):
+    """Neither to themselves nor to others, nor takes anything back; they see their own grants alone."""
+    grant(doors)
+    for who in ("ann", "bob", "reader"):
+        for query in ({}, {"user": who}, {"user": TEAM}):
+            assert doors(who, "POST", "grants", {"scope": "bob"}, **query).status_code == 403
+            assert doors(who, "DELETE", "grants", scope=TEAM, **query).status_code == 403
+    assert doors("bob", "GET", "grants").json() == {"grants": []}
+    assert doors("bob", "GET", "grants", scope=TEAM).json() == {"grants": []}
+    (own,) = doors("ann", "GET", "grants").json()["grants"]
+    assert (own["scope"], own["user"], own["write"]) == (TEAM, "ann", False)
+    assert doors("bob", "GET", "grants", user="ann").status_code == 403
+
+
+def test_in_a_shared_memory_a_reader_reads(doors):
+    """Whatever reads one memory, and nothing that changes it or tells of others; bob gets nothing at all."""
+    grant(doors)
+    for operation in OPERATIONS:
+        example = operation.rest.example
+        path = operation.rest.path.replace(":path", "").format(**{"id": "t1", **example.get("path", {})})
+        query = {**example.get("query", {}), "user": TEAM}
+        query = {name: value for name, value in query.items() if value is not None}
+        answers = {
+            who: doors(who, operation.rest.method, path, example.get("body"), **query)
+            for who in ("ann", "bob")
+        }
+        reads = operation.right == "read" and operation.whose == "user"
+        assert (answers["ann"].status_code in (200, 404)) == reads, operation.name
+        assert answers["bob"].status_code in (403, 422), operation.name
+        assert "Thursday" not in answers["bob"].text
+    assert (
+        doors("ann", "GET", "messages/t1", user=TEAM).json()["content"] == "The design review is on Thursday."
+    )
+    guessed = doors("bob", "GET", "messages", user=TEAM).json()
+    assert guessed == doors("bob", "GET", "messages", user="team:nobody").json()
+
+
+def test_a_writer_adds_and_takes_back_their_own(doors):
+    """Under their name; what others wrote stays, and a key that may only read writes nowhere."""
+    grant(doors, write=True)
+    new = {"content": "Friday, rather.", "metadata": {"written_by": "bob"}}
+    assert doors("reader", "POST", "messages", {"messages": [new]}, user=TEAM).status_code == 403
+    stored = doors("ann", "POST", "messages", {"messages": [new]}, user=TEAM).json()["messages"][0]
+    assert (stored["name"], stored["metadata"]["written_by"]) == ("ann", "ann")
+    edit = {"role": "editor", "content": "Never.", "metadata": {"corrects": {"seqs": [1], "ids": ["t1"]}}}
+    assert doors("ann", "POST", "messages", {"messages": [edit]}, user=TEAM).status_code == 403
+    for body in (
+        {"everything": True},
+        {"session": "s"},
+        {"before": "2100-01-01"},
+        {"seqs": [stored["seq"] - 1]},
+        {"seqs": [stored["seq"]], "keep_texts": True},
+    ):
+        assert doors("ann", "POST", "forget", body, user=TEAM).status_code == 403
+    assert doors("ann", "PATCH", "messages/t1", {"content": "x"}, user=TEAM).status_code == 403
+    assert doors("ann", "POST", "forget", {"seqs": [stored["seq"]]}, user=TEAM).json()["messages"] == 1
+    assert [m["id"] for m in doors("ann", "GET", "messages", user=TEAM).json()["messages"]] == ["t1"]
+    assert len(doors("ann", "GET", "messages").json()["messages"]) == 1
+
+
+def test_grants_do_not_pass_on(doors):
+    """In a shared memory one sees that memory, and not what is shared with it."""
+    grant(doors)
+    assert doors("admin", "POST", "grants", {"scope": "bob"}, user=TEAM).status_code == 200
+    asked = {"query": "zeppelin", "min_confidence": 0}
+    assert "zeppelin is" in doors("admin", "POST", "recall", asked, user=TEAM).text
+    for query in ({}, {"user": TEAM}):
+        assert "zeppelin is" not in doors("ann", "POST", "recall", asked, **query).text
+        assert "zeppelin is" not in doors("ann", "POST", "ask", {"question": "zeppelin"}, **query).text
+    assert "zeppelin is" not in doors.tool("ann", "recall", query="zeppelin", scope=TEAM)
+    assert "may not read 'bob'" in doors.tool("ann", "recall", query="zeppelin", scope="bob")
+
+
+def test_tools_name_a_shared_memory(doors):
+    """Its argument is there where something is shared; a number is one's own unless it says otherwise."""
+    assert doors.scoped_tools("ann") == set()
+    assert "may not read" in doors.tool("ann", "read_session", session="s", scope=TEAM)
+    grant(doors)
+    assert doors.scoped_tools("ann") == {"recall", "sessions", "read_session", "notes", "remember"}
+    assert f"[{TEAM}: s ·" in doors.tool("ann", "recall", query="When is the design review?")
+    assert "Thursday" in doors.tool("ann", "read_session", around=last_seq(doors), scope=TEAM)
+    assert "Thursday" not in doors.tool("ann", "read_session", session="s")
+    assert "Thursday" in doors.tool("ann", "sessions", about="design review", scope=TEAM)
+    assert "may not write" in doors.tool("ann", "remember", content="Friday.", scope=TEAM)
+    grant(doors, write=True)
+    assert doors.tool("ann", "remember", content="Friday.", scope=TEAM).startswith("Kept")
+    assert "Friday" not in doors.tool("bob", "recall", query="When is the design review? Friday?")
+    assert doors("admin", "GET", "messages", user=TEAM).json()["messages"][-1]["name"] == "ann"
+
+
+def test_the_command_line_grants(doors):
+    """What it says is what the other doors have."""
+
+    def run(*words):
+        return CliRunner().invoke(app, words, env={"ZIBALDONE_MEMORY": str(doors.home)})
+
+    assert (
+        run("admin", "grant", TEAM, "--user", "ann", "--write").stdout == f"ann may read and write {TEAM}\n"
+    )
+    assert TEAM in run("admin", "grants", "--user", "ann").stdout
+    assert f"[shared {TEAM}]" in run("recall", REVIEW["query"], "--user", "ann").stdout
+    assert run("add", "Friday.", "--user", TEAM, "--by", "ann").exit_code == 0
+    assert run("add", "Friday.", "--user", TEAM, "--by", "bob").exit_code == 2
+    assert run("admin", "revoke", TEAM, "--user", "ann").exit_code == 0
+    assert "Thursday" not in run("recall", REVIEW["query"], "--user", "ann").stdout
+    assert run("admin", "revoke", TEAM, "--user", "ann").exit_code == 2
