@@ -84,7 +84,10 @@ def test_a_question_is_as_relevant_as_the_part_is(filled):
     assert not filled.recall(question, user="ann", min_confidence=0.6, filter=Filter(exclude_session="z"))
 
 
-@pytest.mark.parametrize("view", ["messages", "chunks", "hierarchy", "topics"])
+@pytest.mark.parametrize(
+    "view",
+    ["messages", *(pytest.param(view, marks=pytest.mark.wide) for view in ("chunks", "hierarchy", "topics"))],
+)
 def test_what_is_left_out_takes_no_room(memory, view):
     """However much better it fits the question, what may be recalled is there."""
     quiet = {"content": "My sister planted one in Bergen.", "session": "b", "time": "2024-01-01"}
