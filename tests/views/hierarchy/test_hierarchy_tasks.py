@@ -174,15 +174,6 @@ def test_a_word_of_earlier_messages_comes_into_no_later_fact(word):
     assert word not in repr(reading.semantics)
 
 
-def test_what_is_borne_out_stands_beside_what_is_not():
-    """A refused fact takes no other with it; its own sources are told by their sentences."""
-    good = {"text": "Eva found Rex in Graz.", "sources": [1, 3]}
-    bad = {"text": "Ann adopted a zebra.", "sources": [1]}
-    reading = read(model(distil={"statements": [good, bad]}))
-    texts = [one.text for one in reading.semantics]
-    assert texts == ["Eva found Rex in Graz.", statements(talk(*TALK))[0].text]
-
-
 def test_a_fact_without_a_source_takes_no_other_with_it():
     """Whatever it was made of is told by the sentences of the messages that no good fact names."""
     good = {"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [1]}
