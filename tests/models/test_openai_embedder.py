@@ -64,6 +64,7 @@ def test_one_unit_row_of_float32_per_text(odd, embedder):
         assert given == texts
         assert (vectors.shape, vectors.dtype) == ((len(texts), embedder.dimension), np.float32)
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (embedder.embed(TEXTS[2:3])[0] == vectors[2]).all()
     assert max(len(body["input"]) for body in odd.requests[1:]) == 2
 
 
