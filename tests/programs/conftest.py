@@ -1,6 +1,6 @@
 """Agents as their users run them, from npm and PyPI, before a model server on the loopback.
 
-`make test-programs` has them; else PROGRAMS names the folder of their commands, and HERMES that of Hermes Agent's.
+`make test-programs` has them; else PROGRAMS names the folder of their commands, HERMES that of Hermes Agent.
 """
 
 from __future__ import annotations
