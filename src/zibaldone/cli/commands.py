@@ -42,6 +42,7 @@ SECTIONS = {
     "Serve": {
         "open": "Open the memory in the browser.",
         "serve": "Serve a page, REST, MCP, and a gateway to a model.",
+        "install": "Set up Claude Code, Codex, opencode, Cursor, VS Code.",
         "mcp": "Serve editors and agents; print what they are told.",
         "keys": "Make, list and revoke keys of the server.",
     },
@@ -56,6 +57,7 @@ SECTIONS = {
     },
 }
 BUILD = ("chunks", "compare", "episodes", "rebuild", "themes", "timeline", "topics")  # below `build`
+UNLISTED = ("hook",)  # what programs call
 ALIASES = {"profile": "notes", "notes retire": "notes delete"}  # of earlier versions, and not in the help
 
 # fmt: off

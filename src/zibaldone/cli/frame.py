@@ -18,7 +18,7 @@ import typer
 
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
-from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS
+from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS, UNLISTED
 from zibaldone.cli.completing import sessions_of, typed
 from zibaldone.cli.input import (
     MYSELF,
@@ -159,7 +159,7 @@ def add_commands(
             groups[name].callback(invoke_without_command=True)(command)
         else:
             app.command(name, hidden=name not in daily)(command)
-            if name not in daily:
+            if name not in daily and name not in UNLISTED:
                 place_of(name).command(name)(command)
     for name, subcommands in groups.items():
         app.add_typer(subcommands, name=name, hidden=name not in daily)
