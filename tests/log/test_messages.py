@@ -24,12 +24,23 @@ TALK = [
 ]
 
 
-@pytest.fixture
-def filled(memory):
+def fill(memory):
     """Two sessions of ann's; something of bea's."""
     memory.add(TALK, user="ann")
     memory.add([{"content": "Bea lives in Bern.", "id": "bea"}], user="bea")
     return memory
+
+
+@pytest.fixture
+def filled(memory):
+    """A memory that a test may change."""
+    return fill(memory)
+
+
+@pytest.fixture(scope="module")
+def unchanged(shared_memory):
+    """The same for tests that change nothing."""
+    return fill(shared_memory)
 
 
 @pytest.mark.parametrize(
@@ -53,34 +64,34 @@ def filled(memory):
     ],
     ids=str,
 )
-def test_listing(filled, options, expected):
+def test_listing(unchanged, options, expected):
     """Narrowed, paged, or the newest; always in the order of the log."""
-    assert [message.seq for message in filled.messages(user="ann", **with_filter(**options))] == expected
+    assert [message.seq for message in unchanged.messages(user="ann", **with_filter(**options))] == expected
 
 
-def test_limit_and_last_exclude_each_other(filled):
+def test_limit_and_last_exclude_each_other(unchanged):
     """Which of the two is meant nobody can say."""
     with pytest.raises(InvalidInput, match="limit= or last=, not both"):
-        filled.messages(user="ann", limit=1, last=1)
+        unchanged.messages(user="ann", limit=1, last=1)
 
 
 @pytest.mark.parametrize(("which", "seq"), [(1, 1), ("first", 1), (UUID_ID, 4), (str(UUID_ID), 4), ("77", 5)])
-def test_get_by_seq_and_by_id(filled, which, seq):
+def test_get_by_seq_and_by_id(unchanged, which, seq):
     """A number is a seq; a string or a UUID is an id, and an id that was given as a number is text."""
-    assert filled.get(which, user="ann").seq == seq
+    assert unchanged.get(which, user="ann").seq == seq
 
 
 @pytest.mark.parametrize("which", [6, "nothing", "bea"])
-def test_get_finds_nothing(filled, which):
+def test_get_finds_nothing(unchanged, which):
     """A message that is not there, or is another user's, is None."""
-    assert filled.get(which, user="ann") is None
+    assert unchanged.get(which, user="ann") is None
 
 
 @pytest.mark.parametrize("which", [0, -1, "", None, True, 1.5, b"first"])
-def test_get_of_what_names_no_message(filled, which):
+def test_get_of_what_names_no_message(unchanged, which):
     """A typed error says what does."""
     with pytest.raises(InvalidInput):
-        filled.get(which, user="ann")
+        unchanged.get(which, user="ann")
 
 
 @pytest.mark.parametrize("user", [7, UUID_ID])
@@ -247,11 +258,11 @@ def test_a_forgotten_correction_gives_the_word_back(filled):
         (0, "x", "a seq must be"),
     ],
 )
-def test_what_cannot_be_corrected(filled, which, content, complaint):
+def test_what_cannot_be_corrected(unchanged, which, content, complaint):
     """Says why, and stores nothing."""
     with pytest.raises(InvalidInput, match=complaint):
-        filled.update(which, content, user="ann")
-    assert len(filled.messages(user="ann")) == 5
+        unchanged.update(which, content, user="ann")
+    assert len(unchanged.messages(user="ann")) == 5
 
 
 def test_a_correction_finds_what_it_corrects_in_another_memory(filled, opened, tmp_path):

@@ -67,11 +67,13 @@ BAD = [
 ]
 
 
-@pytest.fixture
-def filled(memory):
+@pytest.fixture(scope="module")
+def filled(shared_memory):
     """A message for each metadata; seqs are places + 1."""
-    memory.add([{"content": f"Tulip {n}.", "metadata": given} for n, given in enumerate(METADATA)], user="u")
-    return memory
+    shared_memory.add(
+        [{"content": f"Tulip {n}.", "metadata": given} for n, given in enumerate(METADATA)], user="u"
+    )
+    return shared_memory
 
 
 @pytest.mark.parametrize(("metadata", "expected"), FILTERS, ids=str)

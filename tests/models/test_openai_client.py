@@ -8,7 +8,7 @@ from zibaldone import MissingExtra
 from zibaldone.errors import ModelFailed, ModelUnavailable
 from zibaldone.models import Asker, ChatRequest, Meter, OpenAIChat, StaticEmbedder, Turn
 from zibaldone.models.openai import strict_schema
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone.testing import Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -50,17 +50,6 @@ def test_log_probabilities(server, client):
     assert client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1)).logprobs is None
     client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1))
     assert "logprobs" not in server.requests[-1]
-
-
-def test_a_server_without_schemas_gets_it_in_words(server, client):
-    """The refusal is remembered: from then on the schema stands in the prompt."""
-    server.takes_schemas = False
-    for _ in range(2):
-        reply = client.chat(REQUEST)
-        assert reply.text == '{"colours": ["red"]}'
-    assert ["response_format" in body for body in server.requests] == [True, False, False]
-    assert '"colours"' in server.requests[1]["messages"][0]["content"]
-    assert server.requests[1]["messages"][0]["content"].startswith("Be brief.")
 
 
 def test_structured_can_be_settled_beforehand(server):
@@ -109,16 +98,6 @@ def test_a_model_that_cannot_be_had(server, misbehaviour, says):
     with pytest.raises(ModelUnavailable, match=says) as raised:
         client.chat(REQUEST)
     assert "sk-secret" not in str(raised.value) + repr(client.__dict__["_client"])
-    client.close()
-
-
-def test_nobody_listens():
-    """A server that is not there is named."""
-    with FakeOpenAIServer() as gone:
-        url = gone.base_url
-    client = OpenAIChat("fake", base_url=url, max_retries=0)
-    with pytest.raises(ModelUnavailable, match="is the server running"):
-        client.chat(REQUEST)
     client.close()
 
 

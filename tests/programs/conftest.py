@@ -1,6 +1,6 @@
-"""Coding agents as their users run them, from npm, before a model server on the loopback.
+"""Agents as their users run them, from npm and PyPI, before a model server on the loopback.
 
-`make test-programs` has them; else PROGRAMS names the folder of their commands.
+`make test-programs` has them; else PROGRAMS names the folder of their commands, HERMES that of Hermes Agent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from upstream import FakeUpstream
 from zibaldone import Memory, Message
 
 _OURS = Path(sys.executable).parent  # where `zibaldone` is
-_THEIRS = Path(os.environ.get("PROGRAMS") or _OURS.parent / "programs" / "node_modules" / ".bin").absolute()
+_THEIRS = [
+    Path(os.environ.get("PROGRAMS") or _OURS.parent / "programs" / "node_modules" / ".bin").absolute(),
+    Path(os.environ.get("HERMES") or _OURS.parent / "programs" / "hermes" / "bin").absolute(),
+]
 _RUN_S = 240
 
 
@@ -86,12 +89,12 @@ def desk(tmp_path: Path) -> Iterator[Callable[[str], Desk]]:
     runtime = tempfile.mkdtemp(prefix="zb-")
 
     def desk(program: str) -> Desk:
-        if not (_THEIRS / program).exists():
-            pytest.skip(f"no {program} in {_THEIRS}: make test-programs, with npm and a network")
+        if not any((folder / program).exists() for folder in _THEIRS):
+            pytest.skip(f"no {program} in {_THEIRS[0]}: make test-programs, with npm and a network")
         (tmp_path / "shop").mkdir()
         environment = {
             "HOME": str(tmp_path),
-            "PATH": os.pathsep.join(map(str, (_OURS, _THEIRS, os.environ["PATH"]))),
+            "PATH": os.pathsep.join(map(str, (_OURS, *_THEIRS, os.environ["PATH"]))),
             "XDG_RUNTIME_DIR": runtime,
             "LANG": "C.UTF-8",
             "ANTHROPIC_BASE_URL": model.url.removesuffix("/v1"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,14 @@ OPENCODE = """{{
   }},
   "model": "fake/fake",
 }}
+"""
+HERMES = """model:
+  default: fake
+  provider: custom
+  base_url: {url}
+  api_key: none
+memory:
+  provider: zibaldone
 """
 # Of each program: its command, its own configuration, and how it is asked something.
 PROGRAMS = {
@@ -118,3 +127,19 @@ def test_claude_code_takes_the_plugin_from_a_clone_and_from_the_package(desk, pl
     user.run("claude", "plugin", "install", "zibaldone@zibaldone")
     user.run("claude", "-p", TOLD)
     assert user.stored()[0].content == TOLD
+
+
+def test_hermes_has_the_memory_by_the_provider(desk):
+    """The folder is copied, and its name put into the configuration."""
+    user = desk("hermes")
+    shutil.copytree(ROOT / "integrations/hermes/zibaldone", user.home / ".hermes/plugins/zibaldone")
+    user.put(".hermes/config.yaml", HERMES.format(url=user.model.url))
+    user.model.says("Noted, with care.")
+    user.run("hermes", "-z", TOLD)
+    told = [("user", TOLD), ("assistant", "Noted, with care.")]
+    assert [(m.role, m.content) for m in user.stored()] == told
+    user.run("hermes", "-z", QUESTION)
+    sent = json.dumps(user.sent(QUESTION))
+    assert "My dentist is Dr. Moss." in sent
+    assert "- I am allergic to penicillin." in sent
+    assert [m.content for m in user.stored()][2:] == [QUESTION, "Noted, with care."]

@@ -3,12 +3,12 @@
 import pytest
 
 
-@pytest.fixture
-def filled(memory):
+@pytest.fixture(scope="module")
+def filled(shared_memory):
     """Thirty facts, and a greyhound."""
-    memory.add([f"Fact number {i} is about a kettle." for i in range(30)], user="ann")
-    memory.add("I adopted a greyhound from the shelter.", user="ann")
-    return memory
+    shared_memory.add([f"Fact number {i} is about a kettle." for i in range(30)], user="ann")
+    shared_memory.add("I adopted a greyhound from the shelter.", user="ann")
+    return shared_memory
 
 
 def test_the_best_comes_first(filled):

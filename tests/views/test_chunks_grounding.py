@@ -103,21 +103,13 @@ def test_a_note_with_a_word_of_another_message_has_that_as_a_source(remembering)
     assert has(memory, "Marguerite") == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ann's neighbour Otto does not repair clocks in his cellar.",
-        "Ann's neighbour Otto repairs clocks and violins in his cellar.",
-        "Ann's neighbour Otto repairs 12 clocks in his cellar.",
-    ],
-)
-def test_a_note_that_denies_or_invents_is_not_kept(remembering, text):
+def test_a_note_that_invents_is_not_kept(remembering):
     """The message's own words stand in its place."""
 
     def wrong(given):
         answer = compress(given)
         if given["messages"][0]["seq"] == 1:
-            answer["items"][1]["text"] = text
+            answer["items"][1]["text"] = "Ann's neighbour Otto repairs clocks and violins in his cellar."
         return answer
 
     assert chunk_texts(remembering(compress=wrong), 1)[2,] == EARLIER[1]
@@ -151,18 +143,10 @@ def test_a_note_may_say_who_and_when(remembering):
     assert chunk_texts(remembering(compress=resolved), 2)[5,].endswith("since 2023.")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"updates": [{"chunk": 1, "item": 2, "text": "Otto repairs no clocks.", "because": [1]}]},
-        {"updates": [{"chunk": 1, "item": 2, "text": "Otto repairs clocks; Rumpelstilz.", "because": [1]}]},
-        {"deletions": [{"chunk": 1, "item": 2, "because": [1], "reason": "duplicate"}]},
-    ],
-    ids=["denies", "leaks", "is no duplicate"],
-)
-def test_an_earlier_note_changes_only_for_what_a_new_one_says(remembering, change):
-    """A change that the notes named as its reason do not bear out is not made; the others are."""
-    memory = remembering(joint_compact=leaking(joint, **change))
+def test_an_earlier_note_changes_only_for_what_a_new_one_says(remembering):
+    """A change that the notes named as its reason do not bear out is not made."""
+    leaks = {"chunk": 1, "item": 2, "text": "Otto repairs clocks; Rumpelstilz.", "because": [1]}
+    memory = remembering(joint_compact=leaking(joint, updates=[leaks]))
     assert chunk_texts(memory, 1)[2,] == f"Ann said: {EARLIER[1]}"
     assert memory.user("ann").superseded() == []
 

@@ -50,24 +50,6 @@ def test_there_is_no_such_message(asked):
         assert "is not in this recall" in found.why(seq)
 
 
-def test_a_forgotten_message_is_unknown_to_later_recalls(asked):
-    """After it was forgotten a message is one that never was."""
-    talk, _ = asked
-    talk.memory.forget(user="ann", seqs=[31, 3])
-    found = talk.ask("Where did the bees swarm?", budget_tokens=30)
-    for seq in (31, 3):
-        assert found.why_not(seq) == f"There was no message {seq} for this user when this was recalled."
-
-
-def test_a_message_that_came_later_is_unknown(asked):
-    """A recall speaks of what there was when it was made, however much was added since."""
-    talk, found = asked
-    talk.say("[x] Bea: They came back.")
-    talk.ask("bees")
-    assert found.why_not(32) == "There was no message 32 for this user when this was recalled."
-    assert "fitted the budget" in found.why(31)
-
-
 def test_white_space_has_no_unit_to_explain(talk):
     """A message that says nothing is not among the units."""
     talk.say("Ann:  \n ", "Ann: Bees.")

@@ -176,7 +176,8 @@ class Explanation:
         columns = []
         for name, values in self._channels.items():
             mine = values[rows]
-            ranks = len(values) - np.searchsorted(np.sort(values), mine, side="right") + 1
+            above = np.sort(values[values > mine.min(initial=np.inf)])  # a few of all, as a rule
+            ranks = len(above) - np.searchsorted(above, mine, side="right") + 1
             if name in ("lexical", "dense"):
                 ranks[mine <= 0] = 0
             columns.append(

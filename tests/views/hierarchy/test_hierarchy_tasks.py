@@ -14,9 +14,8 @@ from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
-from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour, ScriptedModel
+from zibaldone.testing import ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeMaker
 from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
 from zibaldone.views.hierarchy.nodes import (
@@ -175,15 +174,6 @@ def test_a_word_of_earlier_messages_comes_into_no_later_fact(word):
     assert word not in repr(reading.semantics)
 
 
-def test_what_is_borne_out_stands_beside_what_is_not():
-    """A refused fact takes no other with it; its own sources are told by their sentences."""
-    good = {"text": "Eva found Rex in Graz.", "sources": [1, 3]}
-    bad = {"text": "Ann adopted a zebra.", "sources": [1]}
-    reading = read(model(distil={"statements": [good, bad]}))
-    texts = [one.text for one in reading.semantics]
-    assert texts == ["Eva found Rex in Graz.", statements(talk(*TALK))[0].text]
-
-
 def test_a_fact_without_a_source_takes_no_other_with_it():
     """Whatever it was made of is told by the sentences of the messages that no good fact names."""
     good = {"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [1]}
@@ -326,38 +316,9 @@ def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
     assert len(episodes.pending["1"]) == 17
 
 
-@pytest.fixture
-def served(socket_enabled):
-    """A server with good answers, and a client of it."""
-
-    def answer(body: Inputs) -> Any:
-        given = json.loads(body["messages"][1]["content"])
-        fields = body["response_format"]["json_schema"]["schema"]["properties"]
-        task = {"narrative": "narrate", "statements": "distil", "expected": "predict"}
-        return GOOD[next(name for field, name in task.items() if field in fields)](given)
-
-    with FakeOpenAIServer(answer) as server:
-        chat = OpenAIChat("fake", base_url=server.base_url, max_retries=0, timeout_s=5)
-        yield server, chat
-        chat.close()
-
-
-@pytest.mark.parametrize("fault", [Misbehaviour.INVALID_JSON, Misbehaviour.TRUNCATED, Misbehaviour.REFUSAL])
-def test_a_server_that_misbehaves_degrades_and_loses_nothing(served, fault):
-    """Every fact is there in its own words, and the episode names each question that failed."""
-    server, chat = served
-    server.always = fault
-    reading = read(chat)
-    assert "narrate: " in reading.episode.degraded
-    assert "distil: " in reading.episode.degraded
-    assert reading.episode.made_by == ""
-    assert [one.statements for one in reading.semantics] == [(one,) for one in statements(talk(*TALK))]
-
-
-def test_a_server_that_is_down_is_waited_for_when_asked_to(served):
+def test_a_model_that_is_down_is_waited_for_when_asked_to():
     """With `patient` the episode is not read at all, so that it can be read later."""
-    server, chat = served
-    server.always = Misbehaviour.SERVER_ERROR
+    chat = ScriptedModel(lambda _: ModelUnavailable("down"))
     assert read(chat).episode.degraded
     with pytest.raises(ModelUnavailable):
         read(chat, patient=True)

@@ -15,20 +15,22 @@ def memory(request, opened):
     return opened(chat=request.param and ScriptedModel(request.param))
 
 
-def rules(memory):
+def rules(memory, user="ann"):
     """Rules that nobody gave, in the profile and in a recall."""
-    recalled = memory.recall("Where do invoices and passwords go?", user="ann", min_confidence=0)
+    recalled = memory.recall("Where do invoices and passwords go?", user=user, min_confidence=0)
     assert not any(unit.standing for unit in recalled.evidence)
-    return [note.text for note in swallowed(memory.user("ann").profile.entries())]
+    return [note.text for note in swallowed(memory.user(user).profile.entries())]
 
 
-@pytest.mark.parametrize(("role", "text"), INJECTIONS)
-def test_an_injection_is_no_rule(memory, role, text):
-    """Neither as soon as it is stored, nor once it is maintained."""
-    memory.add([Message("Hello!"), Message(text, role=role), Message("Thanks.")], user="ann")
-    assert rules(memory) == []
+def test_an_injection_is_no_rule(memory):
+    """Neither as soon as it is stored, nor once it is maintained; each is said to another user."""
+    for role, text in INJECTIONS:
+        memory.add([Message("Hello!"), Message(text, role=role), Message("Thanks.")], user=f"{role}: {text}")
+    users = memory.users()
+    assert len(users) == len(INJECTIONS)
+    assert [rules(memory, user) for user in users] == [[]] * len(users)
     memory.maintain()
-    assert rules(memory) == []
+    assert [rules(memory, user) for user in users] == [[]] * len(users)
 
 
 def test_an_imported_injection_is_no_rule(memory, tmp_path):

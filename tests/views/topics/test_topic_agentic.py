@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from topic_shelves import CURRENT, EMBEDDER, TODAY, facts, ranked, shelf
+from topic_shelves import CURRENT, EMBEDDER, TODAY, ranked
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models import ChatRequest
@@ -127,13 +127,6 @@ def test_wrong_calls_come_back_as_text_and_cost_a_round() -> None:
     assert texts(reading)[0] == "The headquarters of Globex is in Lyon."
 
 
-def test_wrong_calls_alone_never_go_on_for_ever() -> None:
-    """They end with the rounds, and the fallback finds what words find."""
-    reading, model = read(move(call("fly")))
-    assert (reading.stopped, len(model.requests)) == ("rounds", 7)
-    assert "The headquarters of Globex is in Lyon." in texts(reading)
-
-
 def test_an_answer_without_a_call_is_told_so() -> None:
     """It costs a round too."""
     _, model = read(move(), done(("topic-0002", 3, 3)))
@@ -148,14 +141,6 @@ def test_what_is_no_json_costs_a_round() -> None:
     reading, model = read("hm")
     assert (reading.stopped, len(model.requests)) == ("no model", 4)
     assert reading.hits
-
-
-def test_a_catastrophic_pattern_does_not_stop_the_search() -> None:
-    """It is told so, and goes on."""
-    library = shelf(facts(["a" * 4000 + "!"] * 20))
-    reading, model = read(move(call("grep", pattern="(a+)+$")), done(docs=("CURRENT",)), library=library)
-    assert "time" in sent(model)["rounds"][0]["calls"][0]["answer"]
-    assert texts(reading)[0] == CURRENT.entries[0].text
 
 
 def test_invented_evidence_brings_the_fallback() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from topic_shelves import CURRENT, EMBEDDER, FIRMS, GARDEN, PEOPLE, facts, ranked, shelf
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.testing import ScriptedModel
@@ -165,13 +164,3 @@ def test_entries_of_one_message_keep_its_order_across_documents() -> None:
     early = Document("topic-0002", body=(Entry("I painted the boat.", 3, part=1),))
     index = ReadingIndex(shelf(late, early, current=Document("CURRENT")))
     assert [place.entry.part for place in index.places] == [1, 2]
-
-
-def test_a_reading_asks_one_question_and_an_empty_choice_is_one() -> None:
-    """BM25 finds what is there all the same."""
-    asked: list[ChatRequest] = []
-    model = ScriptedModel(lambda request: asked.append(request) or {"documents": []})  # type: ignore[func-returns-value]
-    asker = Asker(model, Meter(None), EMBEDDER)
-    reading = read_hybrid(ranked("Which beans grow?"), asker, user="ann")
-    assert [request.task for request in asked] == ["topics.pick_documents"]
-    assert texts(reading)[0] == "Bed number 0 has beans."

@@ -11,11 +11,12 @@ import pytest
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
+from zibaldone.views.topics.consolidate import workbench
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import DraftBlock, rewrite_documents, summary_fault
 from zibaldone.views.topics.consolidate.summaries import summary
-from zibaldone.views.topics.consolidate.workbench import Work, cluster
+from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
@@ -119,24 +120,16 @@ def test_a_model_that_is_not_there_is_not_asked_again_and_again() -> None:
     assert len(calls) == 1
 
 
-BAD_PLANS: list[tuple[str, Callable[[list[int]], Any]]] = [
-    ("invents an id", lambda b: {"updates": [{"document": "topic-9999", "blocks": b}], "new_documents": []}),
-    ("drops blocks", lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": b[:-1]}]}),
-    ("drops all", lambda _: {"updates": [], "new_documents": []}),
-    ("doubles", lambda b: {"updates": [], "new_documents": [{"title": t, "blocks": b} for t in "xy"]}),
-    ("invents blocks", lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": [*b, 99]}]}),
-    ("says nothing", lambda _: ""),
-    ("is no object", lambda _: "[]"),
-    ("adds fields", lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": b}], "note": "hi"}),
-]
-
-
-@pytest.mark.parametrize("bad", [bad for _, bad in BAD_PLANS], ids=[name for name, _ in BAD_PLANS])
-def test_no_plan_loses_or_doubles_text(bad: Callable[[list[int]], Any]) -> None:
-    """Whatever a model answers."""
-    given = portions(CATS, TRADE)
-    planned = planned_by(lambda _, inputs: bad([one["block"] for one in inputs["blocks"]]), given, {})
-    assert everything(planned) == all_of(given)
+BAD_PLANS: dict[str, Callable[[list[int]], Any]] = {
+    "invents an id": lambda b: {"updates": [{"document": "topic-9999", "blocks": b}], "new_documents": []},
+    "drops blocks": lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": b[:-1]}]},
+    "drops all": lambda _: {"updates": [], "new_documents": []},
+    "doubles": lambda b: {"updates": [], "new_documents": [{"title": t, "blocks": b} for t in "xy"]},
+    "invents blocks": lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": [*b, 99]}]},
+    "says nothing": lambda _: "",
+    "is no object": lambda _: "[]",
+    "adds fields": lambda b: {"updates": [], "new_documents": [{"title": "x", "blocks": b}], "note": "hi"},
+}
 
 
 def _lines(inputs: dict[str, Any]) -> list[int]:
@@ -178,20 +171,11 @@ BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
 }
 
 
-def _pairs() -> list[Any]:
-    """Every bad plan with every bad rewrite: `make test` runs each plan with one of them."""
-    rewrites = list(BAD_REWRITES)
-    return [
-        pytest.param(plan, rewrite, marks=[] if (i - j) % len(rewrites) == 0 else pytest.mark.wide)
-        for i, (plan, _) in enumerate(BAD_PLANS)
-        for j, rewrite in enumerate(rewrites)
-    ]
-
-
-@pytest.mark.parametrize(("plan_name", "rewrite_name"), _pairs())
-def test_an_adversarial_model_loses_no_entry(plan_name: str, rewrite_name: str) -> None:
+@pytest.mark.parametrize("place", range(max(len(BAD_PLANS), len(BAD_REWRITES))))
+def test_an_adversarial_model_loses_no_entry(place: int) -> None:
     """For every message's entries, each is in CURRENT, in a document, or superseded, exactly once."""
-    bad_plan, bad_rewrite = dict(BAD_PLANS)[plan_name], BAD_REWRITES[rewrite_name]
+    bad_plan = [*BAD_PLANS.values()][place % len(BAD_PLANS)]
+    bad_rewrite = [*BAD_REWRITES.values()][place % len(BAD_REWRITES)]
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:
         if task == "topics.plan_updates":
@@ -236,17 +220,30 @@ def test_a_model_that_does_well_is_followed() -> None:
     assert [bool(one.superseded_by) for one in document.entries] == [True, False, False, False]
 
 
-def filing(*, rewrite: Callable[[dict[str, Any]], Any], calls: list[Any] | None = None, **new: Any) -> Any:
-    """Answers of a model that makes one document of all, files everything in it, and rewrites as told."""
+def filing(
+    *,
+    rewrite: Callable[[dict[str, Any]], Any] = lambda _: "none",
+    merge: Callable[[list[str]], list[list[str]]] = lambda _: [],
+    apart: bool = False,
+    calls: list[Any] | None = None,
+    **new: Any,
+) -> Any:
+    """Answers of a model that makes one document of all, or of each block, and then files in the first."""
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:
         if calls is not None:
             calls.append((task, inputs))
+        if task == "topics.choose_merges":
+            return {"groups": merge([one["id"] for one in inputs["documents"]])}
         if task == "topics.plan_updates":
             blocks = [one["block"] for one in inputs["blocks"]]
             if known := [one["id"] for one in inputs["documents"]]:
                 return {"updates": [{"document": known[0], "blocks": blocks}], "new_documents": []}
-            return {"updates": [], "new_documents": [{"title": "Pets", "blocks": blocks, **new}]}
+            documents = [{"title": f"Part {n}", "blocks": [n]} for n in blocks]
+            return {
+                "updates": [],
+                "new_documents": documents if apart else [{"title": "Pets", "blocks": blocks, **new}],
+            }
         return _each(inputs, rewrite) if task == "topics.rewrite_documents" else "none"
 
     return answers
@@ -323,14 +320,19 @@ def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
     ]
 
 
+def changed(*contents: str) -> list[tuple[Document, list[DraftBlock]]]:
+    """A document of each, with what it says again as a new block."""
+    documents = [filed(said(content), tools()).documents["topic-0001"] for content in contents]
+    return [
+        (replace(document, id=f"topic-{n:04}"), portions([f"{content} again"]))
+        for n, (document, content) in enumerate(zip(documents, contents, strict=True), 1)
+    ]
+
+
 def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
     """A model that writes one at a time writes all; where it fails, the blocks stand as planned."""
     asked: list[int] = []
-    shelved = [
-        (filed(said(text), tools()).documents["topic-0001"], portions([text + " again"]))
-        for text in (CATS[0], TRADE[0], MANY[0], MANY[1])
-    ]
-    changes = [(replace(one, id=f"topic-{n:04}"), some) for n, (one, some) in enumerate(shelved, 1)]
+    changes = changed(CATS[0], TRADE[0], MANY[0], MANY[1])
 
     def answers(_task: str, inputs: dict[str, Any]) -> Any:
         ids = [one["document"] for one in inputs["documents"]]
@@ -347,11 +349,7 @@ def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
 
 def test_what_a_half_says_of_a_document_of_the_other_half_is_not_kept() -> None:
     """The other half's own answer stands, whichever came last."""
-    texts = (CATS[0], TRADE[0])
-    shelved = [
-        (filed(said(text), tools()).documents["topic-0001"], portions([text + " again"])) for text in texts
-    ]
-    changes = [(replace(one, id=f"topic-{n:04}"), some) for n, (one, some) in enumerate(shelved, 1)]
+    changes = changed(CATS[0], TRADE[0])
 
     def answers(_task: str, inputs: dict[str, Any]) -> Any:
         if len(inputs["documents"]) > 1:
@@ -389,26 +387,14 @@ def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
 
 def test_a_model_is_shown_the_old_entry_nearest_to_each_new_one() -> None:
     """And eight at least: a document's length costs nothing."""
-    sections_shown: list[Any] = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        if task == "topics.plan_updates":
-            blocks = [one["block"] for one in inputs["blocks"]]
-            known = [one["id"] for one in inputs["documents"]]
-            new = [] if known else [{"title": "", "blocks": blocks}]
-            return {
-                "updates": [{"document": known[0], "blocks": blocks}] if known else [],
-                "new_documents": new,
-            }
-        if task == "topics.rewrite_documents":
-            sections_shown.extend(inputs["documents"])
-        return "none"
-
+    calls: list[Any] = []
+    answers = filing(calls=calls)
     by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
     library = filed(said(*MANY[:20], CATS[0]), by)
     library, _ = fed([replace(said(CATS[1])[0], seq=30)], by, library)
     flush(library, by)
-    old = [line for section in sections_shown[-1]["old"] for line in section["entries"]]
+    shown = [inputs["documents"][-1] for task, inputs in calls if task == "topics.rewrite_documents"]
+    old = [line for section in shown[-1]["old"] for line in section["entries"]]
     assert len(old) == 8
     assert any(CATS[0] in line for line in old)
 
@@ -426,24 +412,16 @@ def test_a_new_document_has_its_planned_title(title: str, kept: str | None) -> N
 
 def test_what_is_merged_is_written_anew() -> None:
     """A model is shown both documents as one, and may give it a title and headings."""
-    calls = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        calls.append(task)
-        if task == "topics.plan_updates":
-            new = [{"title": f"Part {one['block']}", "blocks": [one["block"]]} for one in inputs["blocks"]]
-            return {"updates": [], "new_documents": new}
-        if task == "topics.choose_merges":
-            return {"groups": [[one["id"] for one in inputs["documents"]][:2]]}
-        if task != "topics.rewrite_documents":
-            return "none"
-        return _each(
-            inputs, lambda one: {"title": "All of it", **_rewritten([{"entries": [n]} for n in _lines(one)])}
-        )
-
+    calls: list[Any] = []
+    answers = filing(
+        rewrite=lambda one: {"title": "All of it", **BAD_REWRITES["faithful"](_lines(one))},
+        merge=lambda ids: [ids[:2]],
+        apart=True,
+        calls=calls,
+    )
     messages = said(*CATS[:3], *TRADE[:3])
     library = filed(messages, tools(replace(SMALL, merge_similarity=-1.0), answers))
-    assert calls[-1] == "topics.rewrite_documents"
+    assert calls[-1][0] == "topics.rewrite_documents"
     assert "All of it" in [document.title for document in library.documents.values()]
     assert kept(library) == extracted(messages, tools())
 
@@ -492,20 +470,7 @@ def test_telling_words_of_a_summary_may_be_new() -> None:
 def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
     """Documents that it left apart are not offered again until another comes."""
     calls: list[Any] = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        calls.append((task, inputs))
-        if task == "topics.choose_merges":
-            return {"groups": []}
-        if task == "topics.plan_updates":
-            blocks = [one["block"] for one in inputs["blocks"]]
-            if known := [one["id"] for one in inputs["documents"]]:
-                return {"updates": [{"document": known[0], "blocks": blocks}], "new_documents": []}
-            new = [{"title": "Cat", "summary": "cat; Moss is a cat.", "blocks": [n]} for n in blocks]
-            new = [{**one, "title": f"Part {n}"} for n, one in enumerate(new)]
-            return {"updates": [], "new_documents": new}
-        return "none"
-
+    answers = filing(apart=True, calls=calls)
     by = tools(
         replace(SMALL, current_threshold_tokens=9000, split_tokens=9000, merge_similarity=-1.0), answers
     )
@@ -528,25 +493,21 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
 
 def test_a_model_is_shown_only_documents_with_similar_summaries() -> None:
     """It selects among small ones that may belong together; where there are none, it is not asked."""
-    calls: list[str] = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        calls.append(task)
-        if task == "topics.plan_updates":
-            blocks = [one["block"] for one in inputs["blocks"]]
-            new = [{"title": f"Part {n}", "blocks": [n]} for n in blocks]
-            return {"updates": [], "new_documents": new}
-        return "none"
-
-    filed(said(*CATS[:3], *TRADE[:3]), tools(replace(SMALL, merge_similarity=1.0), answers))
-    assert "topics.plan_updates" in calls
-    assert "topics.choose_merges" not in calls
+    calls: list[Any] = []
+    filed(
+        said(*CATS[:3], *TRADE[:3]),
+        tools(replace(SMALL, merge_similarity=1.0), filing(apart=True, calls=calls)),
+    )
+    tasks = [task for task, _ in calls]
+    assert "topics.plan_updates" in tasks
+    assert "topics.choose_merges" not in tasks
 
 
-def test_many_rows_are_grouped_in_runs() -> None:
+def test_many_rows_are_grouped_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message of any length takes bounded room; rows far apart are not compared."""
-    rows = np.tile(np.eye(4, dtype=np.float32), (600, 1))
-    groups = cluster(rows, [1] * len(rows), 0.9, 10_000)
-    assert sorted(row for group in groups for row in group) == list(range(2_400))
-    assert all(group[-1] - group[0] < 2_000 for group in groups)
+    monkeypatch.setattr(workbench, "_AT_ONCE", 100)
+    rows = np.tile(np.eye(4, dtype=np.float32), (30, 1))
+    groups = workbench.cluster(rows, [1] * len(rows), 0.9, 10_000)
+    assert sorted(row for group in groups for row in group) == list(range(120))
+    assert all(group[-1] - group[0] < 100 for group in groups)
     assert len(groups) == 8

@@ -186,16 +186,7 @@ def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
         assert memory.maintain().behind == ()
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "not JSON",
-        '{"facts": []}',
-        '{"facts": [{"text": "Ann has a secret yacht"}]}',
-        '{"entries": [], "documents": {}}',
-        "{}",
-    ],
-)
+@pytest.mark.parametrize("answer", ["not JSON", '{"facts": [{"text": "Ann has a secret yacht"}]}'])
 def test_a_model_that_answers_badly_loses_nothing(tmp_path, answer):
     """Every message's facts stand somewhere, and what was made offline says so."""
     chat = ScriptedModel(lambda _: answer)
