@@ -112,6 +112,13 @@ TABLES = {
         "Twenty turns through the gateway; `cached` is the share of a request that begins as the one before.",
         "memory; prompt_tokens; cached; computed_tokens_per_turn=computed a turn",
     ),
+    "page": Table(
+        "The page",
+        "Milliseconds of the first page, a search, and passages as one types, on a busy machine.",
+        "messages; first_page_p50_ms=first page p50; first_page_p95_ms=p95; first_page_cpu_ms=processor;"
+        "search_page_p50_ms=search p50; search_page_p95_ms=p95; search_page_cpu_ms=processor;"
+        "typing_p50_ms=typing p50; typing_p95_ms=p95; typing_cpu_ms=processor",
+    ),
     "akashic-9": Table(
         "Akashic, Figure 9: serving with chunks",
         "First token p50 in ms / seconds a token / requests a second, at 1, 4 and 8 at a time; 144 turns,"
