@@ -27,28 +27,26 @@ def same(first, second):
     )
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_a_generation_leaves(family):
-    """Keys caught while answering, finished with what closes the turn, are what encoding gives."""
+def leaves_its_keys(family, closing, **options):
+    """True if keys caught while answering, finished with what closes the turn, are what encoding gives."""
     encoder = encoder_of(tapped(family))
     context = context_of(encoder)
-    found = generate(encoder, context, catch=True, options={"do_sample": False, **TEN})
-    ids = (*ASKED, *found.sequences[0], EOS)
-    said_tokens = len(ASKED) + len(found.sequences[0])
-    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, said_tokens)
-    assert same(left, encoder.run(ids, context.parts(encoder)))
+    found = generate(encoder, context, catch=True, options={"do_sample": False, **options})
+    said = (*ASKED, *found.sequences[0])
+    left = complete_kv(encoder, context.parts(encoder), found.raw, (*said, *closing), len(said))
+    return same(left, encoder.run((*said, *closing), context.parts(encoder)))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_a_generation_leaves(family):
+    """A turn commits its own keys."""
+    assert leaves_its_keys(family, [EOS], **TEN)
 
 
 def test_what_an_ended_answer_leaves():
     """Also where the model ended by itself."""
-    encoder = encoder_of(tapped("llama"))
-    context = context_of(encoder)
-    options = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0], "do_sample": False}
-    found = generate(encoder, context, catch=True, options=options)
-    ids = (*ASKED, *found.sequences[0], EOS, 9)
-    said_tokens = len(ASKED) + len(found.sequences[0])
-    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, said_tokens)
-    assert same(left, encoder.run(ids, context.parts(encoder)))
+    ended = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0]}
+    assert leaves_its_keys("llama", [EOS, 9], **ended)
 
 
 class Say:
@@ -71,14 +69,7 @@ class Say:
 )
 def test_what_an_answer_with_marks_leaves(said, more):
     """Keys belong to the tokens that are stored for them, also where marks were cut from the answer."""
-    encoder = encoder_of(tapped("llama"))
-    context = context_of(encoder)
-    options = {"max_new_tokens": 5, "do_sample": False, "logits_processor": [Say(*said)], **more}
-    found = generate(encoder, context, catch=True, options=options)
-    ids = (*ASKED, *found.sequences[0], 9, 10, 11)
-    said_tokens = len(ASKED) + len(found.sequences[0])
-    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, said_tokens)
-    assert same(left, encoder.run(ids, context.parts(encoder)))
+    assert leaves_its_keys("llama", [9, 10, 11], max_new_tokens=5, logits_processor=[Say(*said)], **more)
 
 
 def test_joined():

@@ -37,15 +37,6 @@ def test_the_assistant_is_marked_even_with_a_name() -> None:
     assert source_of(Message("x", role="user", name="AI")) != AI
 
 
-def test_an_answer_too_short_stands_with_its_question() -> None:
-    """Alone, "seven years" is no fact."""
-    question = Message("How long have you been married?", name="Bea", time=NOON, seq=1)
-    answer = Message("Seven years already!", name="Ann", time=NOON, seq=2)
-    (entry,) = entries_of(answer, question)
-    assert "How long have you been married?" in entry.text
-    assert "Seven years already!" in entry.text
-
-
 def test_entries_of_one_message_are_numbered() -> None:
     """They may be filed apart; an only one needs no number."""
     (message,) = said("I painted a boat. I repaired the roof of my house.")
@@ -118,10 +109,11 @@ QUESTION = Message("How long have you been married to Rosa?", name="Bea", time=N
 ANSWER = Message("Seven years already!", name="Ann", time=NOON, seq=2)
 
 
-def test_an_entry_that_quotes_a_question_names_both_messages() -> None:
-    """Whoever forgets the question forgets its words."""
+def test_an_answer_too_short_stands_with_its_question_and_names_both_messages() -> None:
+    """Alone, "seven years" is no fact; and whoever forgets the question forgets its words."""
     (entry,) = entries_of(ANSWER, QUESTION)
-    assert "Rosa" in entry.text
+    assert QUESTION.content in entry.text
+    assert ANSWER.content in entry.text
     assert (entry.sources, entry.seq) == ((1, 2), "2")
 
 
