@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,8 +256,18 @@ def _cell(value: object) -> str:
     )
 
 
+def foreign(text: str) -> list[str]:
+    """Commits that the page names and that are not in this checkout's history: nobody could look them up."""
+    named = sorted(set(re.findall(r"(?:commit |\| )([0-9a-f]{8,40})\b", text)))
+    ask = [shutil.which("git") or "git", "-C", str(ROOT), "merge-base", "--is-ancestor"]
+    return [commit for commit in named if subprocess.run([*ask, commit, "HEAD"], check=False).returncode]  # noqa: S603
+
+
 def main() -> None:
-    PAGE.write_text(page(sorted(RESULTS.glob("*.json"))), encoding="utf-8")
+    text = page(sorted(RESULTS.glob("*.json")))
+    if unknown := foreign(text):
+        raise SystemExit(f"in no history: {', '.join(unknown)}")
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
