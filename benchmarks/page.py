@@ -257,10 +257,16 @@ def _cell(value: object) -> str:
 
 
 def foreign(text: str) -> list[str]:
-    """Commits that the page names and that are not in this checkout's history: nobody could look them up."""
+    """Commits that the page names and that are not in the history; none where all of it is not at hand."""
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [shutil.which("git") or "git", "-C", str(ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+
+    if shutil.which("git") is None or git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        return []
     named = sorted(set(re.findall(r"(?:commit |\| )([0-9a-f]{8,40})\b", text)))
-    ask = [shutil.which("git") or "git", "-C", str(ROOT), "merge-base", "--is-ancestor"]
-    return [commit for commit in named if subprocess.run([*ask, commit, "HEAD"], check=False).returncode]  # noqa: S603
+    return [commit for commit in named if git("merge-base", "--is-ancestor", commit, "HEAD").returncode]
 
 
 def main() -> None:
