@@ -329,30 +329,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 432,
-    "adapters": 2_035,
-    "api": 3_875,
-    "cli": 4_365,
-    "core": 723,
-    "engine": 4_329,
+    ".": 443,
+    "adapters": 2_268,
+    "api": 4_180,
+    "cli": 5_366,
+    "core": 960,
+    "engine": 4_363,
     "importers": 3_390,
-    "log": 2_500,
-    "models": 2_551,
-    "recall": 1_733,
-    "search": 2_771,
-    "server": 8_974,
-    "storage": 4_828,
+    "log": 2_607,
+    "models": 2_641,
+    "recall": 1_910,
+    "search": 2_923,
+    "server": 9_554,
+    "storage": 4_868,
     "testing": 507,
-    "text": 2_860,
-    "views": 1_958,
-    "views/chunks": 2_804,
-    "views/hierarchy": 3_075,
-    "views/kvcache": 4_794,
-    "views/messages": 218,
+    "text": 2_873,
+    "views": 2_046,
+    "views/chunks": 2_826,
+    "views/hierarchy": 3_098,
+    "views/kvcache": 4_797,
+    "views/messages": 230,
     "views/notes": 1_935,
-    "views/topics": 5_216,
+    "views/topics": 5_237,
 }
-TESTS_CEILING = 53_784
+TESTS_CEILING = 56_476
 
 
 def lines_in(path: Path) -> int:

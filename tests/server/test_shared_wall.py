@@ -8,7 +8,8 @@ import pytest
 from loopback import servers
 from typer.testing import CliRunner
 
-from zibaldone import Memory
+from zibaldone import Memory, NotGranted
+from zibaldone.adapters.rest import RestMemory
 from zibaldone.cli.app import app
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.rest import OPERATIONS
@@ -113,6 +114,24 @@ def test_recall_and_ask_have_what_is_granted(doors):
     assert doors("admin", "DELETE", "grants", user="ann", scope=TEAM).status_code == 200
     assert "Thursday" not in doors("ann", "POST", "recall", REVIEW).text
     assert doors("ann", "POST", "recall", {**REVIEW, "shared": [TEAM]}).status_code == 403
+
+
+def test_the_rest_client_says_the_same(doors):
+    """With the scopes, none of them where none is wanted, and why there is nothing."""
+    client = doors.clients["ann"]
+    key = client.headers["authorization"].removeprefix("Bearer ")
+    with RestMemory(str(client.base_url), key=key) as remote, Memory(doors.home) as here:
+        grant(doors)
+        for options in ({}, {"shared": ()}, {"shared": [TEAM]}):
+            there, local = (m.recall(REVIEW["query"], user="ann", **options) for m in (remote, here))
+            assert (there.text, there.citations) == (local.text, local.citations)
+        with pytest.raises(NotGranted):
+            remote.recall(REVIEW["query"], user="ann", shared=["bob"])
+        doors("ann", "POST", "forget", {"everything": True})
+        there, local = (m.recall("anything", user="ann") for m in (remote, here))
+        assert (
+            there.reason == local.reason == "there are no messages of user 'ann': users() lists who has any"
+        )
 
 
 def test_a_user_grants_nothing(doors):

@@ -137,7 +137,7 @@ def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[
         if arguments.get("messages") is not None:
             arguments["messages"] = to_messages(arguments["messages"], session=arguments.get("session"))
         for argument, value in arguments.items():
-            if value in (None, ()) or (argument not in known and value == defaults.get(argument)):
+            if value is None or (argument not in known and value in ((), defaults.get(argument))):
                 continue
             if argument not in known:
                 raise InvalidInput(f"{argument} does not go to a server: leave it out, or open the folder")
@@ -158,7 +158,8 @@ def _content(answer: Any) -> Any:
     if not isinstance(answer, dict):
         return answer
     if "quoted" in answer:  # a recall
-        return answer | {"trace": {**answer, "views": (), "decisions": (), "floor": 0.0}}
+        trace = {**answer, "views": (), "decisions": (), "floor": 0.0, "note": answer["reason"]}
+        return answer | {"trace": trace}
     if "passages" in answer:
         return answer["passages"], answer["confidence"]
     if "steps" in answer:

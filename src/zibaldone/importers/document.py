@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from zibaldone.core import Message
 from zibaldone.core.validation import to_time
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.log.message_input import MessageLike, to_messages
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,10 @@ class Node:
 
     def time(self) -> datetime:
         """A moment, as an ISO 8601 string or epoch seconds; naive means UTC."""
-        return self._as(to_time, "an ISO 8601 date and time or epoch seconds")
+        try:
+            return to_time(self.value)
+        except (InvalidInput, OverflowError) as error:
+            raise self.fault("an ISO 8601 date and time or epoch seconds") from error
 
     def message(self, given: MessageLike) -> Message:
         """Check the one message made from this value, as `Memory.add` would."""
@@ -107,12 +107,6 @@ class Node:
         except OverflowError as error:
             raise self.fault("numbers of a usable size") from error
         return [replace(message, files=()) if message.files else message for message in made]
-
-    def _as(self, convert: Callable[[Any], T], expected: str) -> T:
-        try:
-            return convert(self.value)
-        except (InvalidInput, OverflowError) as error:
-            raise self.fault(expected) from error
 
     def _object(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):

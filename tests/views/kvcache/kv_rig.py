@@ -255,10 +255,15 @@ def encodings(monkeypatch: Any) -> Iterator[list[tuple[int, ...]]]:
         yield seen
 
 
-def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
-    """A rig with so many messages in two sessions by turns: a copy of one that is made once in a process."""
-    shutil.copytree(_made(count, tuple(sorted(options.items()))), folder)
+def told(folder: Path, *talks: tuple[str, str, range], **options: Any) -> Rig:
+    """A rig with lines of (user, session, numbers): a copy of one that is made once in a process."""
+    shutil.copytree(_made(talks, tuple(sorted(options.items()))), folder)
     return Rig(folder, **options)
+
+
+def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
+    """A rig with so many messages in two sessions by turns, a copy likewise."""
+    return told(folder, *((USER, str(i % 2 + 1), range(i, i + 1)) for i in range(count)), **options)
 
 
 def fill_anew() -> None:
@@ -267,12 +272,13 @@ def fill_anew() -> None:
 
 
 @cache
-def _made(count: int, options: tuple[tuple[str, Any], ...]) -> Path:
+def _made(talks: tuple[tuple[str, str, range], ...], options: tuple[tuple[str, Any], ...]) -> Path:
     folder = Path(_MADE.name) / str(next(_NUMBERS))
     with Rig(folder, **dict(options)) as rig:
-        for i in range(count):
-            rig.say(line(i), session=str(i % 2 + 1), remember=False)
-        rig.kv.remember(user=USER)
+        for user, session, numbers in talks:
+            rig.say(*map(line, numbers), user=user, session=session, remember=False)
+        for user in dict.fromkeys(user for user, _, _ in talks):
+            rig.kv.remember(user=user)
     return folder
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from kv_rig import PAPER, QUESTION, Rig, line, tokenizer, with_config
+from kv_rig import PAPER, QUESTION, Rig, line, tokenizer, told, with_config
 
 from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
@@ -24,9 +24,7 @@ TURNS = with_config(budget_tokens=40)
 
 @pytest.fixture
 def rig(tmp_path):
-    with Rig(tmp_path / "m", config=TURNS) as made:
-        made.say(*(line(i) for i in range(6)), session="1")
-        made.say(*(line(i) for i in range(10, 18)), user="zoe")
+    with told(tmp_path / "m", ("ann", "1", range(6)), ("zoe", "1", range(10, 18)), config=TURNS) as made:
         yield made
 
 

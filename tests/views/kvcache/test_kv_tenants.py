@@ -1,7 +1,7 @@
 """Two users of one folder and one model never see each other, in scores, answers, files or memory."""
 
 import pytest
-from kv_rig import Rig, line
+from kv_rig import line, told
 
 OURS = {line(i) for i in range(4)}
 QUESTIONS = ("w0 w1 w2", "w60 w61 w62", "w5 w66", "unheard of")
@@ -10,19 +10,19 @@ QUESTIONS = ("w0 w1 w2", "w60 w61 w62", "w5 w66", "unheard of")
 @pytest.fixture
 def rig(tmp_path):
     """Ann and Zoe, who said other things in sessions of the same name."""
-    with Rig(tmp_path / "m") as made:
-        for i in range(4):
-            made.say(line(i), user="ann", session=str(i % 2))
-            made.say(line(10 + i), user="zoe", session=str(i % 2))
+    talks = [
+        (user, str(i % 2), range(at + i, at + i + 1))
+        for i in range(4)
+        for user, at in (("ann", 0), ("zoe", 10))
+    ]
+    with told(tmp_path / "m", *talks) as made:
         yield made
 
 
 @pytest.fixture
 def alone(tmp_path):
     """Ann without Zoe."""
-    with Rig(tmp_path / "alone") as made:
-        for i in range(4):
-            made.say(line(i), user="ann", session=str(i % 2))
+    with told(tmp_path / "alone", *(("ann", str(i % 2), range(i, i + 1)) for i in range(4))) as made:
         yield made
 
 

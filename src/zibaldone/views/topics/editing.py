@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +64,14 @@ class RequestedEdit:
     signed: Entry | None  # its attributes as the person left them; None: bare words
 
 
+# By what an entry is the same: all of it, or else its words, or else its seqs and part.
+_IDENTITIES: tuple[Callable[[Entry], object], ...] = (
+    lambda entry: entry,
+    lambda entry: entry.text,
+    lambda entry: entry.first and (entry.first, entry.last, entry.part),
+)
+
+
 def diff(before: Document, after: Document) -> tuple[Edit, ...]:
     """Edits that turn `before` into `after`, removals last.
 
@@ -71,7 +79,7 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
     """
     gone, come = list(before.placed()), list(after.placed())
     edits: dict[int, Edit] = {}  # by place in `come`
-    for same in (_whole, _words, _numbers):
+    for same in _IDENTITIES:
         for at, (path, entry) in enumerate(come):
             for old in gone if at not in edits and same(entry) else ():
                 if same(old[1]) == same(entry):
@@ -83,18 +91,6 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
     bare = {at for at, one in edits.items() if one.before and one.after == Entry(one.before.text)}
     made = [edits[at] for at in range(len(come)) if at not in bare and edits[at].before != edits[at].after]
     return (*made, *(Edit(path, entry, None) for path, entry in gone))
-
-
-def _whole(entry: Entry) -> object:
-    return entry
-
-
-def _words(entry: Entry) -> object:
-    return entry.text
-
-
-def _numbers(entry: Entry) -> object:
-    return entry.first and (entry.first, entry.last, entry.part)
 
 
 def fingerprint(document: Document) -> str:
