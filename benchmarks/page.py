@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,8 +256,24 @@ def _cell(value: object) -> str:
     )
 
 
+def foreign(text: str) -> list[str]:
+    """Commits that the page names and that are not in the history; none where all of it is not at hand."""
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [shutil.which("git") or "git", "-C", str(ROOT), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+
+    if shutil.which("git") is None or git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        return []
+    named = sorted(set(re.findall(r"(?:commit |\| )([0-9a-f]{8,40})\b", text)))
+    return [commit for commit in named if git("merge-base", "--is-ancestor", commit, "HEAD").returncode]
+
+
 def main() -> None:
-    PAGE.write_text(page(sorted(RESULTS.glob("*.json"))), encoding="utf-8")
+    text = page(sorted(RESULTS.glob("*.json")))
+    if unknown := foreign(text):
+        raise SystemExit(f"in no history: {', '.join(unknown)}")
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
