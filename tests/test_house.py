@@ -330,12 +330,12 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 443,
-    "adapters": 2_268,
+    "adapters": 2_269,
     "api": 4_180,
     "cli": 5_366,
     "core": 960,
     "engine": 4_363,
-    "importers": 3_390,
+    "importers": 3_384,
     "log": 2_607,
     "models": 2_641,
     "recall": 1_910,
@@ -350,9 +350,9 @@ CEILINGS = {
     "views/kvcache": 4_797,
     "views/messages": 230,
     "views/notes": 1_935,
-    "views/topics": 5_237,
+    "views/topics": 5_233,
 }
-TESTS_CEILING = 56_476
+TESTS_CEILING = 56_482
 
 
 def lines_in(path: Path) -> int:
