@@ -279,7 +279,7 @@ def test_segments_are_few_and_become_one(opened, monkeypatch):
         memory.add([f"The kettle whistles {number} times.", "Rye bread rises."], user="ann")
         counts.append(len(files(memory)))
     assert 1 in counts[3:]
-    assert counts[-1] > 6  # whoever adds writes no large one
+    assert max(counts) > 3  # whoever adds writes no large one
     memory.maintain()
     assert len(files(memory)) <= 6
 

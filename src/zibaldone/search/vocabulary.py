@@ -92,8 +92,9 @@ class Vocabulary(Mapping[str, int]):
         for words in of_units:
             uses.update(words)
         fresh = uses.keys() - self._uses.keys()
-        there = [saved.places_of(fresh) for saved, _ in self._saved]
-        new = [word for word in uses if word in fresh and not any(word in places for places in there)]
+        for saved, _ in sorted(self._saved, key=lambda segment: -len(segment[0])):
+            fresh -= saved.places_of(fresh).keys()
+        new = [word for word in uses if word in fresh]
         self._uses.update(uses)
         if self._spelling is not None:
             for word in new:

@@ -34,7 +34,7 @@ _LEAST_SAVED = 1000  # messages: fewer are not worth saving
 _NEW_OF_LEAST = 1 / 4
 # Whoever adds saves when so many of the saved messages, and no fewer than the least, are new; and no more at
 # once than so many times the least, or than are added.
-_NEW_OF_SAVED, _MOST_OF_LEAST, _MOST_OF_ADDED = 1 / 100, 8, 2
+_NEW_OF_SAVED, _MOST_OF_LEAST, _MOST_OF_ADDED = 1 / 50, 16, 2
 _GROWTH = 3  # times as much behind a segment: then it is written again, with that
 _MOST_NOTED = 100_000  # users of whom is known how far their index is saved
 
