@@ -53,5 +53,5 @@ def serials(folder: Path) -> set[str]:
     To be called when no other process has the folder open: closing a file takes away the locks that SQLite
     holds on it in this process.
     """
-    files = (path.read_bytes() for path in folder.iterdir())
+    files = (path.read_bytes() for path in folder.rglob("*") if path.is_file())
     return {found.decode() for data in files for found in _SERIAL.findall(data)}

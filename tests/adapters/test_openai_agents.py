@@ -185,7 +185,7 @@ async def test_an_agent_runs_with_it(amemory):
 
 
 async def test_recalled_words_are_sent_and_never_stored(amemory):
-    """They stand right before the last turn of the user, in each request of a run, and in no session."""
+    """They begin the last turn of the user, in each request of a run, and are in no session."""
     await amemory.add("I am allergic to peanuts.", user="ann", session="long ago")
     model = ScriptedAgentModel(says("Hello!"), says("Try the soup."))
     session = MemorySession("now", amemory, user="ann")
@@ -193,10 +193,10 @@ async def test_recalled_words_are_sent_and_never_stored(amemory):
     agent = Agent("waiter", model=model)
     await Runner.run(agent, "Good evening.", session=session, run_config=config)
     await Runner.run(agent, "What can I eat with my peanuts allergy?", session=session, run_config=config)
-    *history, recalled, question = texts(model.inputs[-1])
-    assert "I am allergic to peanuts." in recalled
-    assert recalled.startswith("[memory ")
-    assert question == "What can I eat with my peanuts allergy?"
+    *history, asked = texts(model.inputs[-1])
+    assert "I am allergic to peanuts." in asked
+    assert asked.startswith("[memory ")
+    assert asked.endswith("\n\nWhat can I eat with my peanuts allergy?")
     assert not any("[memory " in text for text in history)
     assert not any("[memory " in m.content for m in await amemory.messages(user="ann"))
     assert len(await session.get_items()) == 4

@@ -89,7 +89,7 @@ class MemorySession:
         await self._memory.forget(user=self._user, session=self.session_id)
 
     async def with_recall(self, data: CallModelData[Any]) -> ModelInputData:
-        """A request with what memory says of it, and it does not, right before the last turn of the user.
+        """A request with what memory says of it, and it does not, in the last turn of the user.
 
         For `RunConfig(call_model_input_filter=...)`: unlike what a `session_input_callback` adds, what a
         filter adds is sent and never stored. A fault of the memory is logged, and the request goes as it is.
