@@ -6,7 +6,8 @@ import random
 import pytest
 
 from traces import Traceable, serial, serials
-from zibaldone import Counted, InvalidInput, Receipt, Removed, StorageBusy
+from zibaldone import Counted, InvalidInput, Memory, Receipt, Removed, StorageBusy, StorageUnusable
+from zibaldone.storage.objects import FileObjects
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 
 LONG = " ".join(f"On day {i} we climbed hill {i * 7}." for i in range(120))
@@ -230,3 +231,21 @@ def test_a_view_whose_files_cannot_be_cleaned_yet(filled, monkeypatch):
     receipt = filled.forget(user="ann", seqs=[1])
     assert (receipt.seqs, receipt.purged) == ((1,), False)
     assert 1 not in {message.seq for message in filled.messages(user="ann")}
+
+
+def test_what_a_broken_off_forgetting_left_goes_with_the_next(tmp_path, monkeypatch):
+    """A saved index that cannot be deleted is not told to be gone, and goes when one asks again."""
+    with Memory(tmp_path) as memory:
+        memory.add([f"On day {day} I baked rye bread." for day in range(1024)], user="ann")
+        assert (saved := [path for path in (tmp_path / "index").rglob("*") if path.is_file()])
+        with monkeypatch.context() as patch:
+            patch.setattr(FileObjects, "delete", unable)
+            assert not memory.forget(user="ann", seqs=[1]).purged
+            assert not memory.forget(user="ann", seqs=[1]).purged
+        assert memory.forget(user="ann", seqs=[1]).purged
+        assert not any(path.exists() for path in saved)
+
+
+def unable(*_):
+    """Delete nothing, as where a disk fails."""
+    raise StorageUnusable("the disk fails")

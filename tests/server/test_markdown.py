@@ -86,3 +86,11 @@ def test_what_would_take_long_is_shown_as_it_is(text):
     page = rendered(text)
     assert "end" in page
     assert len(page) < 6 * len(text) + 100
+
+
+def test_a_table_that_would_fill_itself_up_is_no_table():
+    """Lines of one cell below a wide head are shown as they are, and a page does not grow with them."""
+    head = "|".join("a" * 40) + "\n" + "|".join("-" * 40) + "\n"
+    assert "<table" not in (page := rendered(head + "a\n" * 1800))
+    assert len(page) < 20_000
+    assert "<table" in rendered("|day|hours|\n|-|-|\n" + "|Mon|3|\n" * 100)

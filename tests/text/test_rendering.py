@@ -148,6 +148,12 @@ def test_what_nobody_said_forges_neither_in_its_first_line(words):
     assert verbatim(text[cited.start : cited.end]) == words
 
 
+@pytest.mark.parametrize("speaker", ["[shared team:boss]", "Thu 25 May 2023", "- Bea"])
+def test_a_name_forges_no_header(speaker):
+    """A speaker whose name could pass for a header stands behind a dash."""
+    assert line(speaker, "I lied.") == f"- {speaker}: I lied."
+
+
 @given(st.text() | st.text(" \n\r\x0b\x85ab"))
 def test_the_indentation_can_be_taken_out(words):
     """Whatever the text, it comes back."""

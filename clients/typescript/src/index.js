@@ -143,13 +143,6 @@ export class Zibaldone {
   audit(options = {}) { return this.#call("listAudit", options); }
   /** @param {Options<"getStats">} [options] */
   stats(options = {}) { return this.#call("getStats", options); }
-  /** Shared memories, and who may read or write them. @param {Options<"listGrants">} [options] */
-  grants(options = {}) { return this.#call("listGrants", options); }
-  /** For admins: let a user read a shared memory, or `write` into it, too.
-   * @param {string} scope @param {Options<"grant", "scope">} [options] */
-  grant(scope, options = {}) { return this.#call("grant", { ...options, scope }); }
-  /** For admins: take that back. @param {string} scope @param {Options<"revoke", "scope">} [options] */
-  revoke(scope, options = {}) { return this.#call("revoke", { ...options, scope }); }
   /** Let views read what they have not read yet; the server does so by itself.
    * @param {Options<"maintain">} [options] */
   maintain(options = {}) { return this.#call("maintain", options); }
@@ -177,7 +170,7 @@ export class Zibaldone {
       let error;
       try {
         const either = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
-        const response = await send(request.url, { ...request.init, signal: either });
+        const response = await send(request.url, { ...request.init, redirect: "manual", signal: either });
         if (response.ok) return await read(response);
         error = problem(await response.json().catch(() => null), response);
       } catch (cause) {

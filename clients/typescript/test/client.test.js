@@ -122,6 +122,17 @@ test("Retry-After is waited for, and what may have happened is not sent twice", 
   });
 });
 
+test("a redirect is an error, and nothing goes to another place", async () => {
+  await failing(["ok"], async ({ address: elsewhere, requests }) => {
+    for (const fate of /** @type {const} */ (["moved", "found"])) {
+      await failing([fate], async ({ memory }) => {
+        assert.equal((await failure(memory.add("private words"))).status, fate === "moved" ? 307 : 302);
+      }, elsewhere);
+    }
+    assert.equal(requests.length, 0);
+  });
+});
+
 test("an export that breaks off says so, after what came", async () => {
   await failing(["half"], async ({ memory }) => {
     const messages = memory.export();
@@ -158,10 +169,11 @@ async function gathered(given) {
 
 /**
  * Try a client at a server that meets each request with the next of these fates.
- * @param {("break" | "busy" | "later" | "hang" | "half" | "ok")[]} fates
+ * @param {("break" | "busy" | "later" | "hang" | "half" | "ok" | "moved" | "found")[]} fates
  * @param {(given: { memory: Zibaldone, address: string, requests: string[] }) => Promise<void>} trial
+ * @param {string} [elsewhere] where "moved" and "found" point to
  */
-async function failing(fates, trial) {
+async function failing(fates, trial, elsewhere = "") {
   /** @type {string[]} */
   const requests = [];
   const server = createServer(async (request, response) => {
@@ -172,6 +184,7 @@ async function failing(fates, trial) {
     const broken = () => request.socket.destroy();
     if (fate === "break") broken();
     else if (fate === "half") response.write('{"content": "one"}\n{"cont', () => setTimeout(broken, 50));
+    else if (fate === "moved" || fate === "found") response.writeHead(fate === "moved" ? 307 : 302, { location: elsewhere }).end();
     else if (fate === "ok") response.end(JSON.stringify({ messages: [], new: 1 }));
     else if (fate !== "hang") {
       const told = { type: "urn:zibaldone:problem:storage-busy", title: "", status: 503, detail: "try again" };

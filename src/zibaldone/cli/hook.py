@@ -32,6 +32,7 @@ MODE = "ZIBALDONE_HOOKS"
 MOST_TOKENS = 800  # recalled for a prompt
 _MOST_CHARACTERS = 1500  # of rules, when a session starts
 _RECALL_S = 5.0
+_NEWEST = 400  # turns of a session that are looked at again when it goes on
 _LONGEST_LOG_BYTES = 2**18
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
 _SPEAKERS = ("user", "assistant")
@@ -56,7 +57,7 @@ def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
             _log(arguments, errors.getvalue())
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the border of a program that has to go on
-        _log(arguments, f"{type(error).__name__}: {error}")
+        _log(arguments, type(error).__name__)  # its text may quote what was said
 
 
 def _run_elsewhere(words: list[str]) -> int | None:
@@ -117,6 +118,9 @@ def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> s
     if name == "Stop":
         if _mode() != "recall" and (turns := list(_turns(event))):
             with open_memory(folder, create=True) as memory:
+                earlier = turns[-_NEWEST].id if len(turns) > _NEWEST else None
+                if earlier is not None and memory.get(earlier, user=user):  # and so all before it
+                    turns = turns[-_NEWEST:]
                 memory.user(user).import_(_as_export(turns), format="jsonl")
         return ""
     if _mode() == "store" or not holds_memory(folder):

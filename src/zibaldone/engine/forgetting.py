@@ -224,8 +224,9 @@ def _remove(
         if gone is None:
             gone = _remove_in_steps(database, views, user, selected, keep_texts=keep_texts)
     seqs, texts, removed = gone
-    if not seqs:
-        return Receipt(user, False, (), removed, purged=True, time=now)
+    if not seqs:  # one that was interrupted may have left what was saved
+        purged = _swept(database, user)
+        return Receipt(user, False, (), removed, purged=purged, time=now)
     forget_texts()
     refreshed = True
     try:
@@ -239,6 +240,16 @@ def _remove(
         _logger.warning("the caches of the views could not be cleared yet: %s", error)
         refreshed = False
     return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
+
+
+def _swept(database: Database, user: str) -> bool:
+    """Delete the user's saved indexes that are released; False if that has to wait."""
+    try:
+        database.saved.sweep(user)
+    except StorageError as error:
+        _logger.warning("what was saved of user %r could not be deleted yet: %s", user, error)
+        return False
+    return True
 
 
 def _fits(database: Database, user: str, selected: Selector) -> bool:

@@ -170,15 +170,15 @@ def weekday(day: date) -> str:
 
 
 # What a line may begin with that only we write: a header, a name, a dash.
-_OURS = re.compile(
-    rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|\[shared |-|[^{_BREAKS}]*:(?:[\s]|$)|[\s]"
-)
+_HEADERS = re.compile(rf"(?:{'|'.join(_DAYS)}) \d|{re.escape(NO_DATE)}|\[shared |-")
+_OURS = re.compile(rf"{_HEADERS.pattern}|[^{_BREAKS}]*:(?:[\s]|$)|[\s]")
 
 
 def _prefix(speaker: str | None, text: str) -> str:
-    """Return the prefix of a unit's words: its speaker, or a dash if they look like another line."""
+    """Return the prefix of a unit's words: its speaker; a dash before what looks like another line."""
     if speaker:
-        return f"{indented(speaker.strip())}: "
+        name = indented(speaker.strip())
+        return f"- {name}: " if _HEADERS.match(name) else f"{name}: "
     return "- " if _OURS.match(text) else ""
 
 

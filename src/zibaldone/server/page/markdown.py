@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 
 import nh3
@@ -26,7 +27,8 @@ _CLEANER = nh3.Cleaner(
     link_rel="noopener noreferrer nofollow",
 )
 _SIGNS, _MOST_SIGNS = "*_[!~`|<&", 1500  # with more of them the parser takes long
-_MOST_CELLS = 60  # of a line: a short table would be made as wide as its widest line
+_MOST_CELLS = 1500  # of a text's tables, whose lines are all made as wide as the widest
+_BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
 
 
 def rendered(text: str, question: str = "") -> Markup:
@@ -36,8 +38,7 @@ def rendered(text: str, question: str = "") -> Markup:
     elsewhere. A text full of signs, or nested too deeply, is shown as it is.
     """
     marked = Highlighter(question).marked
-    is_wide = any(line.count("|") > _MOST_CELLS for line in text.splitlines())
-    markdown = _WITHOUT_TABLES if is_wide else _MARKDOWN
+    markdown = _WITHOUT_TABLES if _cells(text) > _MOST_CELLS else _MARKDOWN
     tokens = markdown.parse(text) if sum(map(text.count, _SIGNS)) <= _MOST_SIGNS else []
     if not tokens or any(token.level >= _DEEPEST - 2 for token in tokens):
         return Markup("<p>{}</p>").format(Markup("<br>\n").join(map(marked, text.strip().splitlines())))
@@ -55,3 +56,9 @@ def rendered(text: str, question: str = "") -> Markup:
             token.type, token.content = "html_inline", f'<a href="{address}">{words}</a>'
     html = markdown.renderer.render(tokens, markdown.options, {})
     return Markup(_CLEANER.clean(html))  # noqa: S704 - cleaned
+
+
+def _cells(text: str) -> int:
+    """Count the cells that the tables of a text may have, at most: a line of one cell is filled up."""
+    blocks = (block.splitlines() for block in _BETWEEN_BLOCKS.split(text) if "|" in block)
+    return sum(len(lines) * (1 + max(line.count("|") for line in lines)) for lines in blocks)
