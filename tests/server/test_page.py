@@ -176,6 +176,15 @@ def test_a_note_is_added_pinned_edited_deleted_and_put_back(browser):
     assert post(browser, "/profile/77.0", "pat", {"act": "pin"}).status_code == 404
 
 
+def test_what_others_say_of_themselves_is_no_note_about_you(browser):
+    """It stands apart, behind their name."""
+    add(browser, "moe", "My manager is Ruth.")
+    add(browser, "moe", "My manager is Judith.", name="Carla")
+    page = text_of(get(browser, "/profile", user="moe"))
+    assert "Carla: My manager is Judith." in page.partition("About others")[2]
+    assert "My manager is Ruth." in page.partition("About others")[0]
+
+
 def test_forgetting_begins_where_one_looks(browser):
     """At a message, a session and a note, each with a dry run in words that name a session by its title."""
     add(browser, "zoe", "My manager is Ada.", session="3f2c-uuid", metadata={"title": "Family"})
@@ -262,6 +271,7 @@ def test_everything_goes_only_by_name(browser):
     done = post(browser, "/forget", "gil", {"everything": "yes", "name": "gil"})
     assert "2 messages forgotten" in text_of(done.text)
     assert post(browser, "/forget", "gil", {}).status_code == 422
+    assert "tick those" in text_of(browser.get("/forget?user=gil&ticked=1").text)
     assert post(browser, "/forget", "gil", {"seq": "x"}).status_code == 422
 
 
@@ -281,6 +291,10 @@ def test_a_file_is_imported(browser):
     page = text_of(post(browser, "/import", "ida", {}, files={"file": file}).text)
     assert "1 message added." in page
     assert "I keep bees." in get(browser, "/session", user="ida", name="hive")
+    half = ("half.jsonl", line.encode().replace(b"keep", b"sell") + b'\n{"role": "user"}', "application/json")
+    report = text_of(post(browser, "/import", "ida", {}, files={"file": half}).text)
+    assert "1 message added." in report
+    assert "1 could not be read: " in report
     broken = post(browser, "/import", "ida", {}, files={"file": ("notes.bin", b"\0\1", "x/y")})
     assert "notes.bin" in text_of(broken.text)
     assert "upload" not in text_of(broken.text)
@@ -341,6 +355,9 @@ def test_a_search_is_narrowed(browser):
     ):
         found = text_of(get(browser, "/", user="kim", q="pear tree", **chosen))
         assert ("planted" in found, "water" in found) == (left == "planted", left == "water"), chosen
+    add(browser, "kim", *(f"I planted pear tree {n}." for n in range(20)), time="2024-05-01T10:00")
+    add(browser, "kim", "The invoice is paid.", time="2024-05-01T10:00", id="claude:c:2")
+    assert "Nothing clearly" in get(browser, "/", user="kim", q="I planted pear tree", source="claude")
     assert 'value="2024-05-02"' in get(browser, "/", user="kim", q="pear", since="2024-05-02")
     assert browser.get("/?user=kim&q=pear&since=soon").status_code == 422
 

@@ -87,7 +87,8 @@ COMMANDS = (
         _flag("stop", "End that process."),
         _flag("status", "Show that process; exit code 1: there is none."), whose="all"),
     _command(
-        "serve", "Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server.", "",
+        "serve", "Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server.",
+        "Without keys a request names its user; with --user all are that user's, and naming another is refused.",
         _option("host", "The address to listen on; other machines need a key.", "127.0.0.1"),
         _option("port", "0: any that is free.", 8787, kind="number"),
         _option("upstream", "The model server that the gateway stands before: http://localhost:8000/v1."),
@@ -100,7 +101,8 @@ COMMANDS = (
         _option("requests_per_minute", "Of one key; 0: no limit.", 6000, 0, "number"),
         _option("max_body_mib", "Of one request.", 32, 1, "number"),
         _option("processes", "That recall and store for the gateway; 0: the server's own.", 1, 0, "number", most=64),
-        Parameter("views", "choices", "Recalled beside messages; else notes.", flags="--view", choices=VIEWS), _BLOCKS, has_json=False),
+        Parameter("views", "choices", "Recalled beside messages; else notes.", flags="--view", choices=VIEWS), _BLOCKS, has_json=False,
+        whose="all"),
     _command(
         "keys create", "Make a key; its token is shown this once, and only its hash is kept.", "",
         _option("user", "Whose memory it opens.", flags="--user -u"),

@@ -45,6 +45,7 @@ def serve(call: CliCall) -> None:
         upstream=upstream,
         upstream_key=None if key_variable is None else secret(key_variable),
         memory_mode=to_mode(given["memory_mode"]),
+        user=call.user,
         allowed_hosts=tuple(given["allow_host"] or ()),
         requests_per_minute=given["requests_per_minute"],
         max_body_bytes=given["max_body_mib"] * 2**20,
@@ -56,6 +57,8 @@ def serve(call: CliCall) -> None:
     _set_up_process()
     keys = KeyStore(memory)
     check_binding(settings, keys)
+    if call.user is not None and keys.exist():
+        raise InvalidInput("--user is for a server without keys: here each key names its user")
     with listening(settings) as bound:
         views, processes = given["views"] or MAINTAINED, 0 if upstream is None else given["processes"]
         config = Config(maintained=views, background=not processes, blocks=given["blocks"])
@@ -66,6 +69,13 @@ def serve(call: CliCall) -> None:
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
+        if upstream and not keys.exist():
+            whose = (
+                f"all requests are {call.user}'s"
+                if call.user
+                else "a request names its user, or has no memory"
+            )
+            out.note(f"{whose}: see --user")
         out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
         serve_until_stopped(app, settings, bound)
     out.note("stopped")

@@ -45,7 +45,9 @@ PAGE_SEGMENTS = frozenset(
 class Principal:
     """The sender of a request."""
 
-    user: str | None  # None: may name any user (an admin's key, or no keys on loopback)
+    user: (
+        str | None
+    )  # None: may name any user (an admin's key, or no keys on loopback and no `settings.user`)
     agent: str | None = None  # restricts access to one agent's messages
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
@@ -161,7 +163,7 @@ class Access:
             if of_page:
                 return None
             raise _unauthorized("this server needs a key: send it as a bearer token, or as X-Memory-Key")
-        return Principal(None, is_presumed=needed is None)
+        return Principal(self._settings.user, is_presumed=needed is None)
 
     async def _need_key(self, path: str) -> bool | None:
         """True if a key is needed; None if that is unknown and the path is the gateway's.

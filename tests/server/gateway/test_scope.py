@@ -42,6 +42,19 @@ def test_the_first_that_is_there_names_the_user(post, logged, place):
     assert logged("bea") == []
 
 
+def test_a_server_of_one_user_is_theirs_alone(serving, upstream, logged):
+    """Whoever names nobody is that user, as is what clients send for the upstream; others are refused."""
+    base = serving(upstream=upstream.url, recall_timeout_ms=20_000, user="ann")
+    given = {"model": "fake", "messages": [{"role": "user", "content": SECRET}], "user": "bea"}
+    assert httpx2.post(f"{base}/v1/chat/completions", json=given, timeout=60).status_code == 200
+    assert [m.role for m in logged("ann")] == ["user", "assistant"]
+    assert logged("bea") == []
+    named = {"X-Memory-User": "bea"}
+    assert httpx2.post(f"{base}/v1/chat/completions", json=given, headers=named).status_code == 403
+    assert httpx2.get(f"{base}/v1/memory/messages", params={"user": "bea"}).status_code == 403
+    assert SECRET in httpx2.get(f"{base}/v1/memory/messages").text
+
+
 def test_body_and_headers_say_the_rest(post, logged, upstream):
     """Session and agent; none of it goes upstream."""
     memory = {"user": "ann", "session": "one", "agent": "helper"}

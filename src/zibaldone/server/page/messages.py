@@ -132,6 +132,8 @@ _SHOWN = 8  # messages of a dry run
 async def preview_forget(call: PageCall) -> Response:
     """Show a dry run of what is chosen; or the form to choose."""
     chosen = _selected(call.request.query_params)
+    if not chosen and call.text("ticked"):
+        raise InvalidInput("no message is ticked: go back, and tick those that are to be forgotten")
     if not chosen:
         return call.page("forget.html")
     receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)

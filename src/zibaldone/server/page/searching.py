@@ -50,11 +50,13 @@ async def search(call: PageCall) -> Response:
             query, user=call.user, limit=_MOST_PASSAGES if source else limit + 1, filter=_narrowed(call)
         )
     passages = [passage for passage in searched if source in ("", source_of(passage))]
-    shown = passages[: limit if searched.clear else NEAREST]
+    # What comes from elsewhere may be all that is clearly about it.
+    clear = searched.clear and (not source or any(source_of(best) == source for best in searched[:_PASSAGES]))
+    shown = passages[: limit if clear else NEAREST]
     return call.page(
         "results.html" if call.is_fragment else "home.html",
         **values,
-        clear=searched.clear,
+        clear=clear,
         passages=shown,
         titles=await call.titles(passage.session for passage in shown),
         seeks_titles=not any(filters.values()),

@@ -26,6 +26,7 @@ from zibaldone.server.problems import Problem
 
 _VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}
 _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
+_SHOWN_REFUSED = 10  # of what an import could not read
 _TITLES = {
     "topics": "Writing topic documents",
     "hierarchy": "Drawing themes",
@@ -72,6 +73,12 @@ async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Prog
         lines.append(f"{count(done.read - done.added, 'message')} known already.")
     if done.changed:
         lines.append(f"{count(done.changed, 'message')} changed since: kept as first stored.")
+    if done.refusals:
+        lines.append(f"{done.refusals} could not be read:")
+        lines += (
+            ": ".join(filter(None, (refused.conversation, refused.where, refused.why)))
+            for refused in done.refused[:_SHOWN_REFUSED]
+        )
     return lines
 
 

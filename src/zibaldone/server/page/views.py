@@ -209,6 +209,7 @@ def _month(line: TimelineLine) -> str:
 
 
 _HEADINGS = {str(kind): heading for kind, heading in HEADINGS.items()} | {"fact": "About you"}
+_OTHER_GROUPS = {"others": "About others", "past": "No longer holds", "deleted": "Deleted"}
 _SHOWN_ENTRIES, _ALL_ENTRIES = 12, 100  # entries of a kind beside others, and alone
 
 
@@ -229,8 +230,8 @@ async def profile(call: PageCall) -> Response:
     entries.sort(key=lambda entry: (not entry.pinned, -entry.time.timestamp(), entry.id))
     step = _ALL_ENTRIES if only else _SHOWN_ENTRIES
     groups = []
-    for kind, heading in (_HEADINGS | {"past": "No longer holds", "deleted": "Deleted"}).items():
-        of_kind = [entry for entry in entries if _place(entry) == kind]
+    for kind, heading in (_HEADINGS | _OTHER_GROUPS).items():
+        of_kind = [entry for entry in entries if _place(entry, call.user) == kind]
         if of_kind and only in ("", kind):
             groups.append(EntryGroup(kind, heading, of_kind[skip : skip + step], len(of_kind)))
     return call.page(
@@ -246,8 +247,10 @@ async def profile(call: PageCall) -> Response:
     )
 
 
-def _place(entry: UserNote) -> str:
-    return "deleted" if entry.retired else entry.kind if entry.holds else "past"
+def _place(entry: UserNote, user: str) -> str:
+    if entry.retired or not entry.holds:
+        return "deleted" if entry.retired else "past"
+    return entry.kind if entry.about.casefold() in ("user", user.casefold()) else "others"
 
 
 async def profile_text(call: PageCall) -> Response:
