@@ -332,15 +332,15 @@ CEILINGS = {
     ".": 443,
     "adapters": 2_269,
     "api": 4_180,
-    "cli": 5_366,
+    "cli": 5_387,
     "core": 960,
-    "engine": 4_363,
-    "importers": 3_384,
+    "engine": 4_374,
+    "importers": 3_396,
     "log": 2_607,
-    "models": 2_641,
+    "models": 2_644,
     "recall": 1_910,
-    "search": 2_923,
-    "server": 9_554,
+    "search": 2_924,
+    "server": 9_580,
     "storage": 4_868,
     "testing": 507,
     "text": 2_873,
@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 5_233,
 }
-TESTS_CEILING = 56_482
+TESTS_CEILING = 56_547
 
 
 def lines_in(path: Path) -> int:

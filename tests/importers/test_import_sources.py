@@ -58,12 +58,13 @@ ANDROID = (
 
 
 def test_whatsapp_of_an_iphone(write):
-    """Names, days first, lines that go on, media."""
+    """Names, days first, lines that go on, media; the people are the title."""
     _, first, photo = all_of(write(IOS))
     assert (first.name, first.content) == ("Ann", "Happy new year!\nSee you at ten.")
     assert first.time.isoformat() == "2023-12-31T22:16:00+00:00"
     assert photo.time.isoformat() == "2024-01-01T09:05:10+00:00"
     assert photo.metadata["attachments"] == [{"type": "file", "name": "00001-PHOTO.jpg"}]
+    assert photo.metadata["title"] == "WhatsApp: Ann, Ben"
 
 
 def test_whatsapp_of_android(write):

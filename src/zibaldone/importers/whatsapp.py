@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 
 from zibaldone.core import NOISE, Message
@@ -33,6 +34,8 @@ _LINE = re.compile(
     re.DOTALL,
 )
 _SPEAKER = re.compile(r"([^:\n]{1,80}): (.*)", re.DOTALL)
+_AROUND_NAMES = "\u200e~ \u202f"
+_NAMED = 4  # people in a title
 _MEDIA = re.compile(
     r"\u200e?(?:<attached: ([^>]+)>|(\S[^\n]*?\.\w{2,4}) \(file attached\)|<Media omitted>"
     r"|(image|video|audio|sticker|GIF|document) omitted)"
@@ -68,7 +71,7 @@ class WhatsApp(Importer):
         source.read_bytes -= source.entries[name].size_bytes
         if not written:
             raise InvalidImport(f"{where}: has no message that begins with a date and a time")
-        order = _order(written)
+        order, title = _order(written), _title(written)
         with source.open(name) as stream:
             texts = _messages(lines(stream, where))
             first, opening = next(texts)
@@ -82,7 +85,8 @@ class WhatsApp(Importer):
                 for line, text in chain([(first, opening)], texts)
                 if line is not None
             )
-            yield from in_pieces(ids.prefix, each_message(nodes, lambda node: _message(node, order, ids)))
+            read = partial(_message, order=order, title=title, ids=ids)
+            yield from in_pieces(ids.prefix, each_message(nodes, read))
 
 
 def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | None, str]]:
@@ -115,7 +119,15 @@ def _order(written: Sequence[_Line]) -> str:
     return "mdy" if by_month == sorted(by_month) and by_day != sorted(by_day) else "dmy"
 
 
-def _message(node: Node, order: str, ids: Occurrences) -> Iterator[Message]:
+def _title(written: Sequence[_Line]) -> str:
+    """The people of a chat: it has no title of its own."""
+    said = filter(None, (_SPEAKER.match(line.rest) for line in written))
+    names = list(dict.fromkeys(speaker[1].strip(_AROUND_NAMES) for speaker in said))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"WhatsApp: {', '.join(names[:_NAMED])}{more}" if names else "WhatsApp"
+
+
+def _message(node: Node, order: str, title: str, ids: Occurrences) -> Iterator[Message]:
     line: _Line
     line, text = node.value
     year, month, day = (line.date[order.index(part)] for part in "ymd")
@@ -124,11 +136,11 @@ def _message(node: Node, order: str, ids: Occurrences) -> Iterator[Message]:
     except ValueError as error:
         raise node.error(f"{line.date} is no date in the order of the file's other dates") from error
     speaker = _SPEAKER.fullmatch(text)
-    name, content = (speaker[1].strip("\u200e~ \u202f"), speaker[2]) if speaker else (None, text)
+    name, content = (speaker[1].strip(_AROUND_NAMES), speaker[2]) if speaker else (None, text)
     if not content.strip():
         return
     media = [attachment(match[3] or "file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
-    metadata = attached(media) if name else {NOISE: "notice"}
+    metadata = {"title": title, **(attached(media) if name else {NOISE: "notice"})}
     own_id = ids.name(line.date, line.clock, name, content)
     role = "user" if name else "system"
     yield node.message(Message(content, role, name, time, ids.prefix, metadata, own_id))
