@@ -117,8 +117,8 @@ TABLES = {
     "serving": Table(
         "The gateway",
         "Milliseconds, ten thousand messages a user; `session` is sent straight to the model server, `same`"
-        " too, with the gateway's prompts. `added` is to the first token; the aims, 15 / 40 for one client and"
-        " 30 / 80 for eight, are missed.",
+        " too, with the gateway's prompts. `added` is to the first token; aims: 15 / 40 for one client,"
+        " 30 / 80 for eight; missed.",
         "arm; concurrency=clients; added_p50_ms=added p50; added_p95_ms=p95; memory_p50_ms=of it memory;"
         "prompt_tokens=prompt tokens; requests_per_s=requests a second; of_same=of `same`; degraded",
     ),
