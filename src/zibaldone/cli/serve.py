@@ -71,7 +71,7 @@ def serve(call: CliCall) -> None:
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
         if upstream and not keys.exist():
             whose = (
-                f"all requests are {call.user}'s"
+                f"every request is of user {call.user!r}"
                 if call.user
                 else "a request names its user, or has no memory"
             )

@@ -64,7 +64,8 @@ class Principal:
         """
         if self.user is not None:
             if user is not None and user != self.user:
-                raise Problem(403, "other-user", "this key is for another user's memory")
+                whose = "server" if self.key_id is None else "key"
+                raise Problem(403, "other-user", f"this {whose} is for another user's memory")
             return self.user
         if not user:
             raise Problem(400, "no-user", "say whose memory: add the parameter user")
