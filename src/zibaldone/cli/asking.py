@@ -38,11 +38,9 @@ def ask(call: CliCall) -> None:
 
     The model is that of ZIBALDONE_CHAT_MODEL. Where it fails, what was recalled is printed in its place.
     """
-    from zibaldone.api.settings import chat
-
-    if chat() is None:
-        raise InvalidInput("ask needs a chat model: name one in ZIBALDONE_CHAT_MODEL; recall needs none")
     with call.opened() as memory:
+        if not memory.admin.can_ask:
+            raise InvalidInput("ask needs a chat model: name one in ZIBALDONE_CHAT_MODEL; recall needs none")
         answer = call.run(memory, on_step=_note_step if call.given["steps"] else None)
     if call.as_json:
         names = ("question", "text", "known", "confidence", "citations", "marks", "steps")

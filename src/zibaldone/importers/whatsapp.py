@@ -121,9 +121,9 @@ def _order(written: Sequence[_Line]) -> str:
 
 def _title(written: Sequence[_Line]) -> str:
     """The people of a chat: it has no title of its own."""
-    said = filter(None, (_SPEAKER.match(line.rest) for line in written))
+    spoken = filter(None, (_SPEAKER.match(line.rest) for line in written))
     people = (
-        line for line in said if line[2][:1] != "\u200e" or _MEDIA.match(line[2])
+        line for line in spoken if line[2][:1] != "\u200e" or _MEDIA.match(line[2])
     )  # others are the program's
     names = list(dict.fromkeys(speaker[1].strip(_AROUND_NAMES) for speaker in people))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
