@@ -294,11 +294,11 @@ def receipt_summary(receipt: Receipt) -> str:
     """Summarise a receipt in a line: what was forgotten, or would be."""
     verb = "would forget" if receipt.dry_run else "forgot"
     numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
-    touched = [view for view in receipt.views if any(counted.rows for counted in view.counts)]
-    derived = "".join(
-        f"; {'' if view.view == 'grants' else f'view {view.view}: '}{counts_in(view.counts)}"
-        for view in touched
-    )
+    rows = {view.view: sum(counted.rows for counted in view.counts) for view in receipt.views}
+    grants = rows.pop("grants", 0)
+    made = sum(rows.values())
+    derived = f", and {count(made, 'piece')} made from them" if made else ""
+    derived += f"; {count(grants, 'grant')}" if grants else ""
     later = f"; {receipt.remains}" if receipt.remains else ""
     shredded = "; the user's key is destroyed: no copy can be read" if receipt.key else ""
     return (
