@@ -20,7 +20,7 @@ _MARKDOWN.enable(["table", "strikethrough"])
 _TAGS = "a blockquote br code em hr li mark ol p pre s strong table tbody td th thead tr ul"
 _CLEANER = nh3.Cleaner(
     tags=set(_TAGS.split()),
-    attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
+    attributes={"*": set(), "a": {"href"}, "ol": {"start"}, "table": {"tabindex"}},
     allowed_classes={"p": {"heading"}},
     url_schemes={"http", "https", "mailto"},
     url_relative="deny",  # it would be a path of ours
@@ -45,6 +45,8 @@ def rendered(text: str, question: str = "") -> Markup:
     for token in chain(tokens, *(token.children or () for token in tokens)):
         if token.type in ("heading_open", "heading_close"):
             token.tag, token.attrs = "p", {"class": "heading"}
+        elif token.type == "table_open":
+            token.attrs = {"tabindex": "0"}  # it scrolls sideways, by keys too
         elif token.type == "text":
             token.type, token.content = "html_inline", marked(token.content)
         elif token.type == "code_inline":
