@@ -122,6 +122,11 @@ TABLES = {
         "arm; concurrency=clients; added_p50_ms=added p50; added_p95_ms=p95; memory_p50_ms=of it memory;"
         "prompt_tokens=prompt tokens; requests_per_s=requests a second; of_same=of `same`; degraded",
     ),
+    "growth": Table(
+        "Memory of the gateway's processes",
+        "Private kilobytes, and how many a turn adds after a warm-up; the process that recalls holds the index.",
+        "process; turns; kb_at_first=at first; kb_per_turn=per turn",
+    ),
     "page": Table(
         "The page",
         "Milliseconds of the first page, a search, and passages as one types.",
