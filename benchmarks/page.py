@@ -124,7 +124,7 @@ TABLES = {
     ),
     "growth": Table(
         "Memory of the gateway's processes",
-        "Private kilobytes, and how many a turn adds after a warm-up; the process that recalls holds the index.",
+        "Private kilobytes, and how many a turn adds; the process that recalls holds the index.",
         "process; turns; kb_at_first=at first; kb_per_turn=per turn",
     ),
     "page": Table(
