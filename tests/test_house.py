@@ -332,7 +332,7 @@ CEILINGS = {
     ".": 443,
     "adapters": 2_269,
     "api": 4_180,
-    "cli": 5_385,
+    "cli": 5_405,
     "core": 960,
     "engine": 4_374,
     "importers": 3_399,
@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 5_233,
 }
-TESTS_CEILING = 56_547
+TESTS_CEILING = 56_559
 
 
 def lines_in(path: Path) -> int:

@@ -237,6 +237,18 @@ def test_claude_code_installs_the_plugin_itself(run, home, project, monkeypatch)
     assert tree(home) == before
 
 
+def test_broken_settings_of_claude_code_are_left_as_they_are(run, home, project, monkeypatch):
+    """Installing and removing name the file, and write nothing at all."""
+    put(home, "bin/claude", CLAUDE).chmod(0o755)
+    monkeypatch.setenv("PATH", str(home / "bin"), prepend=os.pathsep)
+    put(home, ".claude/settings.json", "{broken")
+    before = tree(home)
+    for more in ([], ["--remove"]):
+        code, _, told = run("install", "claude-code", *more)
+        assert (code, "settings.json' is not JSON" in " ".join(told.split())) == (2, True), told
+    assert tree(home) == before
+
+
 def test_without_claude_nothing_is_written(run, home, project, monkeypatch):
     """The error says where it is had."""
     monkeypatch.setenv("PATH", str(home))

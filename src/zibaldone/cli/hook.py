@@ -135,15 +135,17 @@ def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> s
 def _recalled(memory: Memory, user: str, event: _Event) -> str:
     """Recall for the prompt, quoted; what its own session said is before the model already."""
     from zibaldone.log.filters import Filter
+    from zibaldone.recall.result import CLEAR
     from zibaldone.text.client_text import own_words
 
     prompt = own_words(event.text("prompt"))
     if not prompt.strip():
         return ""
     others = Filter(exclude_session=event.text("session_id") or None)
-    return memory.recall(
-        prompt, user=user, filter=others, budget_tokens=MOST_TOKENS, timeout_s=_RECALL_S
-    ).quoted()
+    recalled = memory.recall(prompt, user=user, filter=others, budget_tokens=MOST_TOKENS, timeout_s=_RECALL_S)
+    return (
+        recalled.quoted() if recalled.confidence >= CLEAR else ""
+    )  # most prompts are about the code at hand
 
 
 def _rules(memory: Memory, user: str) -> str:

@@ -86,6 +86,8 @@ def _commands(setting: Setting, *, removes: bool, anew: bool) -> list[list[str]]
 def _make(
     setting: Setting, changes: Sequence[Change], commands: Sequence[list[str]], *, removes: bool
 ) -> None:
+    if commands:
+        _check_json(_settings_at(setting))
     if not removes:
         for change in changes:
             change.make()
@@ -101,7 +103,7 @@ def _run_all(setting: Setting, commands: Sequence[list[str]], *, removes: bool) 
 
     These are as they were once the plugin is removed, where nothing else has changed them.
     """
-    settings = setting.at(".claude/settings.local.json", _settings_of_user())
+    settings = _settings_at(setting)
     kept = settings.with_name(settings.name + BACKUP)
     before = settings.read_text(encoding="utf-8") if settings.exists() else None
     if not removes and before is not None and _PLUGIN not in before:
@@ -117,6 +119,22 @@ def _run_all(setting: Setting, commands: Sequence[list[str]], *, removes: bool) 
         Change(settings, before, after).make()
         kept.unlink(missing_ok=True)
     _show(Change(settings, before, after))
+
+
+def _settings_at(setting: Setting) -> Path:
+    return setting.at(".claude/settings.local.json", _settings_of_user())
+
+
+def _check_json(settings: Path) -> None:
+    """Raise InvalidInput for settings that Claude Code cannot read, before anything is changed."""
+    try:
+        if settings.exists():
+            json.loads(settings.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(
+            f"{str(settings)!r} is not JSON ({error}). Mend it or move it away, and run this again;"
+            " nothing was written"
+        ) from error
 
 
 def _settings_of_user() -> Path:
