@@ -5,6 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
@@ -30,6 +31,15 @@ def test_tokens_of_words_are_those_of_the_text(parts):
     whole = REFERENCE.encode(text, add_special_tokens=False).ids
     assert list(chain.from_iterable(embedder._tokens(text))) == whole
     assert embedder.count([text]) == [len(whole)]
+
+
+def test_a_long_text_without_spaces_is_counted_whole(monkeypatch):
+    """As Chinese is written; of more than people write the beginning tells how many tokens the rest has."""
+    embedder, text = shared_static_embedder(), "我昨天去了北京的医院看牙医。" * 400
+    exact = len(REFERENCE.encode(text, add_special_tokens=False).ids)
+    assert embedder.count([text]) == [exact]
+    monkeypatch.setattr(static, "_LONGEST_PIECE", 1400)
+    assert embedder.count([f"{text}。"])[0] == pytest.approx(exact, rel=0.02)
 
 
 def test_words_are_not_kept_when_something_is_forgotten():

@@ -39,7 +39,7 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 _PIECE = re.compile(r"[ \u2581]*[^ \u2581\n]+|[ \u2581]+|\n")
 _MARKS = ("<s>", "</s>", "<unk>")  # words that the tokenizer takes for marks of its own
 _SPECIAL = re.compile(f"({'|'.join(_MARKS)})")
-_LONGEST_PIECE = 4000  # characters without a break that are told apart into tokens
+_LONGEST_PIECE = 50_000  # characters without a space, as Chinese may have them, that are cut into tokens
 _MOST_PIECES = 65_536
 
 
@@ -93,9 +93,10 @@ class StaticEmbedder:
         return sum(map(len, self._tokens(text)) if words is None else map(self._counts.__getitem__, words))
 
     def _ids_of_piece(self, piece: str) -> tuple[int, ...]:
-        """Token ids of a piece; of a very long one the beginning stands for the rest: time is bounded."""
+        """Token ids of a piece; of one that is too long the beginning stands for the rest: time is bounded."""
         ids = tuple(self._tokenizer.ids(piece[:_LONGEST_PIECE].replace(" ", "\u2581")))
-        return ids * -(-len(piece) // _LONGEST_PIECE)
+        times, rest = divmod(len(piece), _LONGEST_PIECE)
+        return ids * times + ids[: len(ids) * rest // _LONGEST_PIECE] if times else ids
 
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
         """Token ids of a word and of the space before it."""
