@@ -93,7 +93,7 @@ class StaticEmbedder:
         return sum(map(len, self._tokens(text)) if words is None else map(self._counts.__getitem__, words))
 
     def _ids_of_piece(self, piece: str) -> tuple[int, ...]:
-        """Token ids of a piece; of one that is too long the beginning stands for the rest: time is bounded."""
+        """Token ids of a piece; of a very long one the beginning stands for the rest: time is bounded."""
         ids = tuple(self._tokenizer.ids(piece[:_LONGEST_PIECE].replace(" ", "\u2581")))
         times, rest = divmod(len(piece), _LONGEST_PIECE)
         return ids * times + ids[: len(ids) * rest // _LONGEST_PIECE] if times else ids
