@@ -1,6 +1,6 @@
 """Shared memories: what recall finds when a conversation's sessions lie in several of them.
 
-    python -m benchmarks.shared ../shared/data/locomo-dev.json [--budget 1000]
+    python -m benchmarks.shared LOCOMO [--budget 1000]
 
 Of LoCoMo: all sessions in one memory; every other session in a memory that is shared with the user; all of
 one's own, and one or three other conversations shared, which say nothing of the question. Beside it what such

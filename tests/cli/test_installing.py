@@ -232,8 +232,15 @@ def test_claude_code_installs_the_plugin_itself(run, home, project, monkeypatch)
         "uninstall",
         "install",
     ]
+    calls.unlink()
+    installed = tree(home)
+    code, printed, told = run("install", "claude-code", "--memory", "/kept")
+    assert (code, printed, "nothing to change" in told) == (0, "", True)
+    assert tree(home) == installed
     assert run("install", "claude-code", "--remove")[0] == 0
     calls.unlink()
+    assert tree(home) == before
+    assert run("install", "claude-code", "--remove")[:2] == (0, "")
     assert tree(home) == before
 
 
@@ -241,7 +248,7 @@ def test_broken_settings_of_claude_code_are_left_as_they_are(run, home, project,
     """Installing and removing name the file, and write nothing at all."""
     put(home, "bin/claude", CLAUDE).chmod(0o755)
     monkeypatch.setenv("PATH", str(home / "bin"), prepend=os.pathsep)
-    put(home, ".claude/settings.json", "{broken")
+    put(home, ".claude/settings.json", '{broken "zibaldone@zibaldone"')
     before = tree(home)
     for more in ([], ["--remove"]):
         code, _, told = run("install", "claude-code", *more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
+from zibaldone.api.views_by_name import ViewsByName
 from zibaldone.core import Message, Scope
 from zibaldone.core.deadline import Deadline
-from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.core.validation import (
     Key,
     TimeLike,
@@ -87,40 +87,6 @@ _logger = logging.getLogger(__name__)
 R = TypeVar("R")
 _SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
-
-
-class ViewsByName(MutableMapping[str, View]):
-    """Views by name, each made when it is first asked for: some take longer to load than a recall does."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], View]], batch_messages: int | None) -> None:
-        """`batch_messages`: most that any view prepares at a time."""
-        self._makers, self._batch_messages = makers, batch_messages
-        self._made: dict[str, View | None] = dict.fromkeys(makers)
-        self._lock = ForkSafeLock()
-
-    def __getitem__(self, name: str) -> View:
-        with self._lock:
-            view = self._made[name]
-            if view is None:
-                view = self._made[name] = self._makers[name]()
-                if self._batch_messages is not None:
-                    view.batch_messages = min(view.batch_messages, self._batch_messages)
-            return view
-
-    def __setitem__(self, name: str, view: View) -> None:
-        self._made[name] = view
-
-    def __delitem__(self, name: str) -> None:
-        del self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._made
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._made))
-
-    def __len__(self) -> int:
-        return len(self._made)
 
 
 class Wiring:
@@ -391,7 +357,7 @@ class Wiring:
         with self.database.read(user) as connection:
             if log.select_messages(connection, user, Narrowing(), limit=1):
                 return nothing
-        note = f"there are no messages of user {shown(user)}: users() lists who has any"
+        note = f"there are no messages of user {shown(user)}"
         return replace(nothing, trace=replace(nothing.trace, note=note))
 
     def passages(
@@ -448,8 +414,7 @@ class Wiring:
         dropped = 0
         if selected.everything:
             with self.database.read() as connection:
-                every = grants.all_grants(connection, None)
-            dropped = sum(user in (grant.user, grant.scope) for grant in every)
+                dropped = grants.count(connection, user)
         if dropped and not dry_run:
             with self.database.unlocked() as connection:
                 grants.drop(connection, user)

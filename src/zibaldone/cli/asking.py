@@ -10,7 +10,6 @@ from zibaldone.cli import output as out
 from zibaldone.cli import showing
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.cli.output import MODEL_FAILED, NOTHING_FOUND
-from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zibaldone.recall.ask import Answer, Step
@@ -39,8 +38,6 @@ def ask(call: CliCall) -> None:
     The model is that of ZIBALDONE_CHAT_MODEL. Where it fails, what was recalled is printed in its place.
     """
     with call.opened() as memory:
-        if not memory.admin.can_ask:
-            raise InvalidInput("ask needs a chat model: name one in ZIBALDONE_CHAT_MODEL; recall needs none")
         answer = call.run(memory, on_step=_note_step if call.given["steps"] else None)
     if call.as_json:
         names = ("question", "text", "known", "confidence", "citations", "marks", "steps")

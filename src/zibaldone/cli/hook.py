@@ -143,9 +143,8 @@ def _recalled(memory: Memory, user: str, event: _Event) -> str:
         return ""
     others = Filter(exclude_session=event.text("session_id") or None)
     recalled = memory.recall(prompt, user=user, filter=others, budget_tokens=MOST_TOKENS, timeout_s=_RECALL_S)
-    return (
-        recalled.quoted() if recalled.confidence >= CLEAR else ""
-    )  # most prompts are about the code at hand
+    # Most prompts are about the code at hand.
+    return recalled.quoted() if recalled.confidence >= CLEAR else ""
 
 
 def _rules(memory: Memory, user: str) -> str:

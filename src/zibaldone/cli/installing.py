@@ -38,7 +38,9 @@ def install(call: CliCall) -> None:
     setting = Setting(program_path(), options, project=call.given["project"])
     changes = [(taken_out if removes else put_in)(edit) for edit in program.edits(setting)]
     changes = [change for change in changes if change.before != change.after]
-    commands = _commands(setting, removes=removes, anew=bool(changes)) if program.has_plugins else []
+    commands: list[list[str]] = []
+    if program.has_plugins and (changes or _has_plugin(setting) == removes):
+        commands = _commands(setting, removes=removes, anew=bool(changes))
     if commands and not dry and shutil.which(commands[0][0]) is None:
         raise InvalidInput(
             "there is no 'claude' to install the plugin: npm install -g @anthropic-ai/claude-code"
@@ -93,7 +95,7 @@ def _make(
             change.make()
     if commands:
         _run_all(setting, commands, removes=removes)
-    if removes and not (setting.project and commands and _is_user_wide()):
+    if removes and not (setting.project and commands and _PLUGIN in _text_of(_settings_of_user())):
         for change in changes:
             change.make()
 
@@ -105,20 +107,21 @@ def _run_all(setting: Setting, commands: Sequence[list[str]], *, removes: bool) 
     """
     settings = _settings_at(setting)
     kept = settings.with_name(settings.name + BACKUP)
-    before = settings.read_text(encoding="utf-8") if settings.exists() else None
+    before = _text_of(settings) if settings.exists() else None
     if not removes and before is not None and _PLUGIN not in before:
         shutil.copy2(settings, kept)
     for command in commands:
         _run(command, may_fail=removes or "uninstall" in command)
-    after = settings.read_text(encoding="utf-8") if settings.exists() else None
+    after = _text_of(settings) if settings.exists() else None
     if removes and after is not None:
-        earlier = kept.read_text(encoding="utf-8") if kept.exists() else None
+        earlier = _text_of(kept) if kept.exists() else None
         left = {name: value for name, value in json.loads(after).items() if value or name not in _DECLARED}
         if left == (json.loads(earlier) if earlier is not None else {}):
             after = earlier
         Change(settings, before, after).make()
         kept.unlink(missing_ok=True)
-    _show(Change(settings, before, after))
+    if before != after:
+        _show(Change(settings, before, after))
 
 
 def _settings_at(setting: Setting) -> Path:
@@ -128,8 +131,7 @@ def _settings_at(setting: Setting) -> Path:
 def _check_json(settings: Path) -> None:
     """Raise InvalidInput for settings that Claude Code cannot read, before anything is changed."""
     try:
-        if settings.exists():
-            json.loads(settings.read_text(encoding="utf-8"))
+        json.loads(_text_of(settings) or "{}")
     except ValueError as error:
         raise InvalidInput(
             f"{str(settings)!r} is not JSON ({error}). Mend it or move it away, and run this again;"
@@ -141,9 +143,12 @@ def _settings_of_user() -> Path:
     return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "settings.json"
 
 
-def _is_user_wide() -> bool:
-    """True if all projects of the user's have the plugin, whose folder is one."""
-    return _settings_of_user().exists() and _PLUGIN in _settings_of_user().read_text(encoding="utf-8")
+def _has_plugin(setting: Setting) -> bool:
+    return _PLUGIN in _text_of(_settings_at(setting))
+
+
+def _text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _run(command: Sequence[str], *, may_fail: bool) -> None:

@@ -294,7 +294,10 @@ def receipt_summary(receipt: Receipt) -> str:
     """Summarise a receipt in a line: what was forgotten, or would be."""
     verb = "would forget" if receipt.dry_run else "forgot"
     numbers = f" (seq {some(receipt.seqs)})" if receipt.seqs else ""
-    rows = {view.view: sum(counted.rows for counted in view.counts) for view in receipt.views}
+    rows = {
+        view.view: sum(counted.rows for counted in view.counts if counted.kind != "vectors")
+        for view in receipt.views
+    }
     grants = rows.pop("grants", 0)
     made = sum(rows.values())
     derived = f", and {count(made, 'piece')} made from them" if made else ""

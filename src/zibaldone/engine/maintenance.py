@@ -448,10 +448,8 @@ def maintain(
             except (ModelFailed, StorageError) as error:
                 _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
                 behind.append(Behind(user, view.name, str(error), error))
-        with counting:
-            read += max(
-                read_by.values(), default=0
-            )  # all read up to the end, so the one furthest behind has most
+        with counting:  # all views read up to the end, so the one furthest behind read what others did
+            read += max(read_by.values(), default=0)
         return done, behind
 
     try:

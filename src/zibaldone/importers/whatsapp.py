@@ -122,10 +122,9 @@ def _order(written: Sequence[_Line]) -> str:
 def _title(written: Sequence[_Line]) -> str:
     """The people of a chat: it has no title of its own."""
     spoken = filter(None, (_SPEAKER.match(line.rest) for line in written))
-    people = (
-        line for line in spoken if line[2][:1] != "\u200e" or _MEDIA.match(line[2])
-    )  # others are the program's
-    names = list(dict.fromkeys(speaker[1].strip(_AROUND_NAMES) for speaker in people))
+    # What begins with a mark, and is no file, is the program's.
+    people = (line[1] for line in spoken if line[2][:1] != "\u200e" or _MEDIA.match(line[2]))
+    names = list(dict.fromkeys(name.strip(_AROUND_NAMES) for name in people))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"WhatsApp: {', '.join(names[:_NAMED])}{more}" if names else "WhatsApp"
 

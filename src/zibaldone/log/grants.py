@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, or_, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, or_, select
 
 from zibaldone import log
 from zibaldone.core.validation import MOST, key, one_line, shown
@@ -73,9 +73,18 @@ def take(connection: Connection, scope: str, user: str) -> Grant:
     return grant
 
 
+def count(connection: Connection, user: str) -> int:
+    """Count the grants to a user and those of their memory."""
+    return connection.execute(select(func.count()).select_from(table).where(_about(user))).scalar_one()
+
+
 def drop(connection: Connection, user: str) -> None:
     """Delete the grants to a user and those of their memory."""
-    connection.execute(delete(table).where(or_(table.c.user == user, table.c.scope == user)))
+    connection.execute(delete(table).where(_about(user)))
+
+
+def _about(user: str) -> ColumnElement[bool]:
+    return or_(table.c.user == user, table.c.scope == user)
 
 
 def must_be_granted(grants: Mapping[str, Grant], scope: object, user: str, *, write: bool = False) -> Grant:

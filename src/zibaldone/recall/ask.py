@@ -403,6 +403,6 @@ def _shown_time(time: datetime) -> str:
 def no_model() -> InvalidInput:
     """The error of whoever asks without a chat model."""
     return InvalidInput(
-        "ask needs a chat model: give chat=, or name one in ZIBALDONE_CHAT_MODEL and open with"
-        " Memory.from_env(); recall() needs none"
+        "ask needs a chat model: name one in ZIBALDONE_CHAT_MODEL, which the command line, the server and"
+        " Memory.from_env() read, or give chat=; a recall needs none"
     )

@@ -45,9 +45,7 @@ PAGE_SEGMENTS = frozenset(
 class Principal:
     """The sender of a request."""
 
-    user: (
-        str | None
-    )  # None: may name any user (an admin's key, or no keys on loopback and no `settings.user`)
+    user: str | None  # None: may name any user: an admin's key, or nothing that names one
     agent: str | None = None  # restricts access to one agent's messages
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed

@@ -33,9 +33,7 @@ class ServerSettings:
     upstream: str | None = None  # such as http://localhost:8000/v1; None: no gateway
     upstream_key: str | None = field(default=None, repr=False)  # sent upstream in place of the client's own
     memory_mode: MemoryMode = MemoryMode.CONTEXT  # default for requests and keys
-    user: str | None = (
-        None  # whose memory it is where no key says so, and nobody else's; None: a request names the user
-    )
+    user: str | None = None  # of every request without a key; None: a request names its user
     allowed_hosts: tuple[str, ...] = ()  # accepted Host headers besides loopback and `host`
     max_body_bytes: int = 32 * 2**20
     max_import_bytes: int = 2 * 2**30  # of a file uploaded to the page

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zibaldone.cli.demo.sample import DemoAnswer
+from zibaldone.cli.showing import receipt_summary
 from zibaldone.core import Evidence, Message
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.recall.result import Recall
@@ -116,7 +117,8 @@ def closing(
     console.print(Text.assemble(("Why not? ", "bold"), (f"“{text}”", "dim"), f"\n{recall.query}"))
     console.print(recall.why_not(left_out.sources[0]), highlight=False)
     console.print(
-        f"[bold]Forget session {session}?[/] [dim]A dry run:[/]\n{_receipt(receipt)}\n", highlight=False
+        f"[bold]Forget session {session}?[/] [dim]A dry run:[/]\n{receipt_summary(receipt)}.\n",
+        highlight=False,
     )
     table = Table(show_header=False)
     table.add_column()
@@ -186,16 +188,6 @@ def _best_left_out(recalls: Sequence[Recall]) -> tuple[Recall, Evidence]:
             if recall and not kept.intersection(decision.evidence.sources):
                 return recall, decision.evidence
     raise AssertionError("every recall kept all that it was offered")
-
-
-def _receipt(receipt: Receipt) -> str:
-    counts = {
-        view.view: ", ".join(f"{counted.rows} {counted.kind}" for counted in view.counts if counted.rows)
-        for view in receipt.views
-    }
-    removed = "; ".join(f"{view} {rows}" for view, rows in counts.items() if rows)
-    seqs = f"#{receipt.seqs[0]} to #{receipt.seqs[-1]}"
-    return f"{receipt.messages} messages ({seqs}) would go, and what was made of them: {removed}."
 
 
 def _day(time: datetime) -> str:
