@@ -331,16 +331,16 @@ def test_python_is_started_in_one_place():
 CEILINGS = {
     ".": 443,
     "adapters": 2_269,
-    "api": 4_180,
-    "cli": 5_405,
+    "api": 4_187,
+    "cli": 5_401,
     "core": 960,
-    "engine": 4_374,
-    "importers": 3_399,
-    "log": 2_607,
-    "models": 2_644,
+    "engine": 4_372,
+    "importers": 3_398,
+    "log": 2_616,
+    "models": 2_645,
     "recall": 1_910,
     "search": 2_924,
-    "server": 9_583,
+    "server": 9_579,
     "storage": 4_868,
     "testing": 507,
     "text": 2_873,
@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_935,
     "views/topics": 5_233,
 }
-TESTS_CEILING = 56_559
+TESTS_CEILING = 56_571
 
 
 def lines_in(path: Path) -> int:
