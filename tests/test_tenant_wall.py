@@ -273,8 +273,16 @@ def test_a_shared_memory_is_read_by_grant_alone(shared):
     assert both.why_not(1, TEAM).startswith("Message 1 is in this recall")
     assert shared.recall(REVIEW, user="ann", shared=[]).text == alone.text
     assert shared.recall(REVIEW, user="bob").text == shared.recall(REVIEW, user="bob", shared=[]).text
+    best, *_ = found = shared.search(REVIEW, user="ann")
+    assert (best.text, best.scope, found.clear) == ("The design review is on Thursday.", TEAM, True)
+    assert {unit.text for unit in found if not unit.scope} == {
+        unit.text for unit in shared.search(REVIEW, user="ann", shared=[])
+    }
+    assert {unit.scope for unit in shared.search(REVIEW, user="bob")} == {""}
+    assert len(shared.search(REVIEW, user="ann", limit=2)) == 2
     shared.admin.revoke(TEAM, user="ann")
     assert shared.recall(REVIEW, user="ann").text == alone.text
+    assert {unit.scope for unit in shared.search(REVIEW, user="ann")} == {""}
     assert shared.admin.grants() == []
 
 

@@ -109,11 +109,19 @@ def test_recall_and_ask_have_what_is_granted(doors):
     assert {(cited["scope"], cited["session"]) for cited in found["citations"]} == {("", "s"), (TEAM, "s")}
     assert "Thursday" not in doors("ann", "POST", "recall", {**REVIEW, "shared": []}).text
     assert "Thursday" not in doors("bob", "POST", "recall", REVIEW).text
+    searched = {"query": REVIEW["query"]}
+    scopes = {
+        who: [found["scope"] for found in doors(who, "POST", "search", searched).json()["passages"]]
+        for who in ("ann", "bob")
+    }
+    assert scopes == {"ann": [TEAM, ""], "bob": [""]}
+    assert "Lisbon" not in doors("ann", "POST", "search", {**searched, "shared": [TEAM]}, user=TEAM).text
     answer = doors("ann", "POST", "ask", {"question": REVIEW["query"]}).json()
     assert {cited["scope"] for cited in answer["citations"]} == {"", TEAM}
     assert doors("admin", "DELETE", "grants", user="ann", scope=TEAM).status_code == 200
     assert "Thursday" not in doors("ann", "POST", "recall", REVIEW).text
     assert doors("ann", "POST", "recall", {**REVIEW, "shared": [TEAM]}).status_code == 403
+    assert doors("ann", "POST", "search", {**searched, "shared": [TEAM]}).status_code == 403
 
 
 def test_the_rest_client_says_the_same(doors):

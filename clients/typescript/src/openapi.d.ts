@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 6ba998c333c78f557fde2b7ce0e35a70e5214d0a9a144d9d7065ac067736d131
+// Made by 'npm run generate' of the OpenAPI document with the digest ce88e4242362015d770ba89c498c95d2a967e2c921f0b6a336de0923efbea875
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -969,6 +969,11 @@ export interface components {
              * @default null
              */
             session?: string | null;
+            /**
+             * @description Of what is shared with the user, only these memories; all of it unless given.
+             * @default null
+             */
+            shared?: string[] | null;
             /**
              * @description Only from then on: ISO 8601.
              * @default null

@@ -49,7 +49,7 @@ from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
 from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
 from zibaldone.recall.result import Passages, Recall
-from zibaldone.recall.shared import unite_scopes
+from zibaldone.recall.shared import unite_passages, unite_scopes
 from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
@@ -331,7 +331,7 @@ class Memory:
         own = of_one(question, narrowing, decay_days, rules=True)
         if not scopes:
             return own if own or own.trace.decisions else wiring.with_reason(own, whose)
-        elsewhere = replace(narrowing, exclude_session=None, exclude_seqs=frozenset())
+        elsewhere = narrowing.elsewhere()
         beside: dict[str, Recall] = {}
         missing: dict[str, str] = {}
         for scope in scopes:
@@ -469,26 +469,43 @@ class Memory:
         user: Key,
         filter: Filter | None = None,  # noqa: A002 - what it is called wherever one asks
         limit: int = 20,
+        shared: Sequence[Key] | None = None,
         now: TimeLike | None = None,
         timeout_s: float | None = None,
     ) -> Passages:
         """The best passages for a query, best first, each word for word; for people and interfaces.
 
         No budget and no least confidence: `limit` passages, if there are so many; their `clear` says whether
-        they are about the query. Given up as a recall is.
+        they are about the query. `shared` is as in `recall`, but what cannot be searched raises. Given up as
+        a recall is.
         """
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
         narrowing = narrowed.narrowing()
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
         question = wiring.unread_question(query, user, session, room, now, timeout_s)
-        whose, decay_days = question.scope.user, self.user(user).retention().decay_days
+        whose = question.scope.user
 
-        def searched(database: Database) -> Passages:
-            return wiring.passages(database, question, most, narrowing, decay_days)
+        def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Passages:
+            def searched(database: Database) -> Passages:
+                return wiring.passages(database, question, most, narrowing, decay_days)
 
-        views: list[View] = [wiring.messages, wiring.notes]
-        with wiring.recalling(whose, views):
-            return wiring.variants.steadily(whose, views, partial(wiring.read, whose, searched))
+            views: list[View] = [wiring.messages, wiring.notes]
+            searching = question.scope.user
+            with wiring.recalling(searching, views):
+                return wiring.variants.steadily(searching, views, partial(wiring.read, searching, searched))
+
+        decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
+        own = of_one(question, narrowing, decay_days)
+        if not scopes:
+            return own
+        elsewhere, found = narrowing.elsewhere(), {"": own}
+        for scope in scopes:
+            decay_days, _ = wiring.fading_and_shared(scope, (), None)
+            found[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere, decay_days)
+        united = unite_passages(found, most)
+        for scope in scopes:
+            note_read(self._database, scope, [unit for unit in united if unit.scope == scope])
+        return united
 
     @audited("read")
     def messages(

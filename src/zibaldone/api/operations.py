@@ -295,7 +295,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "search", "search", "List the passages that fit a query best, best first, without a budget.",
         (_text("query", "What to look for.", REQUIRED, flags="QUERY"),
-         _number("limit", "At most so many.", 20, 1, 200, flags="--limit -n"), *_NARROWED),
+         _number("limit", "At most so many.", 20, 1, 200, flags="--limit -n"), *_NARROWED, _SHARED),
         agents="narrows", has_filter=True,
         rest=Rest("POST", "search", "Passages", body="Search", asks=True,
                   example={"body": {"query": "Lisbon", "limit": 5}}),

@@ -12,7 +12,7 @@ different types are never in an order. A key is taken whole, dots included.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -130,6 +130,10 @@ class Narrowing:
     def __bool__(self) -> bool:
         """True if anything is left out."""
         return self != Narrowing()
+
+    def elsewhere(self) -> Narrowing:
+        """Return it for another user's messages: sessions and seqs are of one's own."""
+        return replace(self, exclude_session=None, exclude_seqs=frozenset())
 
 
 @dataclass(frozen=True, slots=True)

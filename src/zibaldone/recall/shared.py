@@ -16,7 +16,7 @@ from dataclasses import replace
 from zibaldone.core import Evidence
 from zibaldone.recall.packing import Count, choose, standing_room
 from zibaldone.recall.recall import LEADING, K, Order, in_time
-from zibaldone.recall.result import Recall
+from zibaldone.recall.result import Passages, Recall
 from zibaldone.text.rendering import render
 
 _LEAST_CONFIDENCE = 0.001  # of what was recalled all the same
@@ -62,6 +62,13 @@ def unite_scopes(
     )
     evidence = tuple(chosen.evidence)
     return replace(own, text=text, tokens=chosen.tokens, evidence=evidence, citations=citations, trace=trace)
+
+
+def unite_passages(found: Mapping[str, Passages], limit: int) -> Passages:
+    """The best passages of one's own search and those of shared memories, by their names; one's own is ""."""
+    by_scope = {scope: [replace(unit, scope=scope) for unit in some] for scope, some in found.items()}
+    confidences = {scope: some.confidence for scope, some in found.items()}
+    return Passages(_merged(by_scope, confidences)[:limit], max(confidences.values()))
 
 
 def _kept(recalled: Recall, scope: str) -> list[Evidence]:
