@@ -10,6 +10,7 @@ import pytest
 from loopback import servers
 
 from zibaldone import Memory
+from zibaldone.engine.verification.receipts import from_object
 from zibaldone.testing import ScriptedModel
 
 FORM = {"Origin": ""}  # replaced by the server's own, as a browser sends it
@@ -87,19 +88,19 @@ def test_search_marks_the_words_and_leads_to_the_source(browser):
 
 def test_htmx_gets_the_part_that_changes(browser):
     """Passages alone, or a recall alone, without the page around."""
-    for path, part in (("/", "passages"), ("/recall", "figures")):
+    for path, part in (("/", "passages"), ("/recall", "recalled")):
         answer = browser.get(path, params={"q": "Lisbon", "user": "ann"}, headers={"HX-Request": "true"})
         assert part in answer.text
         assert "<html" not in answer.text
 
 
 def test_a_recall_says_what_why_and_why_not(browser):
-    """The text with its tokens, the reasons of what is in, and of a message that is asked for."""
+    """The text with its length, the reasons of what is in, and of a message that is asked for."""
     page = text_of(get(browser, "/recall", q="Where did Ruth move?", budget=250, seq=1))
     assert "My sister Ruth moved to Lisbon in May." in page
-    assert re.search(r"Tokens \d+ Confidence \d+ of 100", page)
+    assert "words. The answer is likely to be among them." in page
     assert "Message 1 is in:" in page
-    assert "There was no message 99" in text_of(get(browser, "/recall", q="Where did Ruth move?", seq=99))
+    assert "There is no message 99" in text_of(get(browser, "/recall", q="Where did Ruth move?", seq=99))
 
 
 def test_a_long_session_comes_in_pages(browser):
@@ -126,6 +127,8 @@ def test_sessions_are_found_by_their_titles(browser):
     found = browser.get(unescape(beside), headers={"HX-Request": "true"}).text
     assert "Ruth in Lisbon" in text_of(found)
     assert "<form" not in found
+    page = get(browser, "/", q="ruth in lisbon")
+    assert page.index("in their titles") < page.index('class="passages"')
 
 
 def test_weak_passages_are_folded(browser):
@@ -263,6 +266,38 @@ def test_forgetting_is_looked_at_first(browser):
     assert "4711" not in get(browser, "/", user="fay", q="code")
 
 
+def test_a_receipt_has_an_address(browser):
+    """Loading it again does nothing again; it is a file, too, which the command line reads."""
+    seq, _ = add(browser, "flo", "The code is 4711.", "Something else.", session="s")
+    sent = browser.post("/forget?user=flo", data={"seq": str(seq)})
+    assert sent.status_code == 303
+    for _ in range(2):
+        page = browser.get(sent.headers["location"]).text
+        assert "1 message forgotten" in text_of(page)
+        assert f"Messages #{seq}" in text_of(page)
+    file = browser.get(unescape(re.search(r'href="([^"]+/receipt[^"]*)"', page)[1]))
+    assert "attachment" in file.headers["content-disposition"]
+    receipt = from_object(file.json())
+    assert (receipt.user, receipt.seqs, receipt.purged, receipt.texts) == ("flo", (seq,), True, ())
+    imported = post(browser, "/import", "flo", {}, files={"file": ("a.md", b"Bees.", "text/markdown")})
+    assert "1 message added" in text_of(browser.get(str(imported.url)).text)
+    link = re.search(r'href="([^"]+/receipt[^"]*)"', imported.text)[1]
+    assert browser.get(unescape(link)).json()["added"] == 1
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/serch?q=x", "/message/999?user=ann", "/static/none.css"])
+def test_an_error_is_a_page_in_a_browser_and_json_elsewhere(browser, path):
+    """Whether or not the address is one of the page's."""
+    seen = browser.get(path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (seen.status_code, seen.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "To the first page" in seen.text
+    assert "openapi" not in seen.text
+    told = browser.get(path, headers={"Accept": "application/json"})
+    assert (told.status_code, told.headers["content-type"]) == (404, "application/problem+json")
+    api = browser.get("/v1/memory/nothing", headers={"Accept": "text/html"})
+    assert api.headers["content-type"] == "application/problem+json"
+
+
 def test_everything_goes_only_by_name(browser):
     """A click alone does not forget all of a memory."""
     add(browser, "gil", "One.", "Two.")
@@ -289,11 +324,11 @@ def test_a_file_is_imported(browser):
     line = json.dumps({"role": "user", "content": "I keep bees.", "session": "hive"})
     file = ("bees.jsonl", line.encode(), "application/json")
     page = text_of(post(browser, "/import", "ida", {}, files={"file": file}).text)
-    assert "1 message added." in page
+    assert "1 message added" in page
     assert "I keep bees." in get(browser, "/session", user="ida", name="hive")
     half = ("half.jsonl", line.encode().replace(b"keep", b"sell") + b'\n{"role": "user"}', "application/json")
     report = text_of(post(browser, "/import", "ida", {}, files={"file": half}).text)
-    assert "1 message added." in report
+    assert "1 message added" in report
     assert "1 could not be read: " in report
     broken = post(browser, "/import", "ida", {}, files={"file": ("notes.bin", b"\0\1", "x/y")})
     assert "notes.bin" in text_of(broken.text)
@@ -331,9 +366,15 @@ def test_pages_are_in_plain_words(browser):
         path: browser.get(path, params={"user": "eva", "q": "Ada", "name": "c0ffee-1", "seq": 1}).text
         for path in paths
     }
+    pages["recall"] = get(browser, "/recall", user="eva", q="Ada", seq=1)
+    pages["notes"] = get(browser, "/profile/text", user="eva")
     pages["receipt"] = post(browser, "/forget", "eva", {"seq": "1"}).text
     for path, page in pages.items():
-        assert not re.search(r"\b(units?|vectors?|semantics?|retire)\b", text_of(page), re.IGNORECASE), path
+        assert not re.search(
+            r"\b(units?|vectors?|semantics?|retire|tokens?|budget|confidence|reckon|JSON)\b",
+            text_of(page),
+            re.IGNORECASE,
+        ), path
         assert "c0ffee" not in "".join(re.findall(r"<(?:h1|h2|title)[ >].*?</", page, re.DOTALL)), path
     assert "Work" in text_of(pages["/?q=Ada"])
     assert "You Work" in text_of(pages["/?q=Ada"])
@@ -360,6 +401,12 @@ def test_a_search_is_narrowed(browser):
     assert "Nothing clearly" in get(browser, "/", user="kim", q="I planted pear tree", source="claude")
     assert 'value="2024-05-02"' in get(browser, "/", user="kim", q="pear", since="2024-05-02")
     assert browser.get("/?user=kim&q=pear&since=soon").status_code == 422
+    for query in ("pear", ""):
+        inside = get(browser, "/", user="kim", q=query, session="default")
+        assert "Only in Garden" in text_of(inside)
+        everywhere = unescape(re.search(r'href="([^"]+)">Search everywhere', inside)[1])
+        assert "session=" not in everywhere
+        assert "Only in" not in browser.get(everywhere).text
 
 
 def test_usage_says_what_is_held(browser):

@@ -40,7 +40,9 @@ def test_it_shows_what_was_recalled_and_stored_to_its_user_alone(gateway, upstre
     say(ann, "Where did my sister Ruth move?", "two")
     page = ann.get("/live").text
     newest, oldest = re.findall(r"<article.*?</article>", page, re.DOTALL)
-    assert re.search(r"Recalled</dt><dd>\d messages?, \d+ tokens.*moved to Lisbon.*Stored", newest, re.DOTALL)
+    assert re.search(
+        r"Recalled</dt><dd>\d messages?, [a-z\d ]+ words.*moved to Lisbon.*Stored", newest, re.DOTALL
+    )
     assert re.search(r"Stored</dt><dd>2 messages.*Where did my sister.*Lisbon is lovely", newest, re.DOTALL)
     assert "Recalled</dt><dd>nothing" in oldest
     assert "Ruth" not in bob.get("/live").text

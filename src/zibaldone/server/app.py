@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory, wrapped
@@ -33,7 +35,8 @@ from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page import PagePart
-from zibaldone.server.problems import Problem, answer_problem
+from zibaldone.server.page.page_auth import answered
+from zibaldone.server.problems import Problem, log_failure, problem_of
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import count_again, watching
@@ -99,13 +102,20 @@ def create_app(
     return Starlette(
         routes=[*watching(memory, metrics), *(route for part in parts for route in part.routes())],
         middleware=[
-            Middleware(ErrorBoundary, metrics=metrics),
+            Middleware(ErrorBoundary, metrics=metrics, answered=answered),
             Middleware(Access, settings=settings, keys=keys),
             Middleware(Limits, settings=settings),
         ],
-        exception_handlers=dict.fromkeys((HTTPException, Problem, ZibaldoneError), answer_problem),
+        exception_handlers=dict.fromkeys((HTTPException, Problem, ZibaldoneError), _answer_error),
         lifespan=lifespan,
     )
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    problem = problem_of(error)
+    if problem.status >= 500 and isinstance(error, StorageError):
+        log_failure(_logger, "in a request", error)
+    return answered(request, problem)
 
 
 def _mcp(memory: AsyncMemory, settings: ServerSettings) -> list[ServedPart]:

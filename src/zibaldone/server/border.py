@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zibaldone.server.metrics import Metrics
@@ -21,8 +23,10 @@ class ErrorBoundary:
     A log line has method, route, status, time and the key's id, but no path, query or content.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(
+        self, app: ASGIApp, *, metrics: Metrics, answered: Callable[[Request, Problem], Response]
+    ) -> None:
+        self._app, self._metrics, self._answered = app, metrics, answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
@@ -50,7 +54,7 @@ class ErrorBoundary:
                 if problem.status >= 500:
                     log_failure(_logger, "in a request", error)
                 if not status:  # else the answer breaks off
-                    await problem.response(scope["path"])(scope, receive, watched)
+                    await self._answered(Request(scope), problem)(scope, receive, watched)
             seconds = time.perf_counter() - began
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.answered(span, scope["method"], route, status, seconds)

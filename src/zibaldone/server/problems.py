@@ -9,7 +9,6 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from zibaldone.errors import (
@@ -31,11 +30,11 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 
-_logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:zibaldone:problem:"
 # Elsewhere a problem also has the members that OpenAI and Anthropic clients read.
 _OWN_SHAPE = ("/v1/memory", "/mcp", "/healthz", "/readyz", "/metrics")
+FOR_PROGRAMS = ("/v1/", *_OWN_SHAPE)  # what paths of no page begin with
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 _KINDS |= {413: "request_too_large", 429: "rate_limit_error"}
 
@@ -148,11 +147,3 @@ def _sentence(error: HTTPException) -> str:
         allowed = (error.headers or {}).get("Allow", "others")
         return f"this method is not for this path: use {allowed}"
     return error.detail
-
-
-async def answer_problem(request: Request, error: Exception) -> JSONResponse:
-    """Answer an error; an exception handler for Starlette."""
-    problem = problem_of(error)
-    if problem.status >= 500 and isinstance(error, StorageError):
-        log_failure(_logger, "in a request", error)
-    return problem.response(request.url.path)

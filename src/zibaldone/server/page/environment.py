@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from zibaldone.core import AGENT, EDITOR, Evidence, Message
+from zibaldone.core import AGENT, EDITOR, Decision, Evidence, Message
 from zibaldone.server.page.highlighting import Highlighter
 from zibaldone.server.page.markdown import rendered
 
@@ -42,7 +42,7 @@ SOURCES = {
     "codex": "Codex",
     "csv": "Table",
     "discord": "Discord",
-    "gateway": "Gateway",
+    "gateway": "Connected apps",
     "gemini": "Gemini",
     "mail": "Mail",
     "mem0": "mem0",
@@ -92,6 +92,20 @@ def size(number: int) -> str:
     return f"{number} bytes"
 
 
+def in_words(tokens: int) -> str:
+    """Format a length in tokens as people count it: about 1,500 words."""
+    words = tokens * 3 // 4  # of English
+    return f"about {round(words, -1 if words < 1000 else -2):,} words" if words >= 10 else "a few words"
+
+
+def why(decision: Decision) -> str:
+    """Say why a passage is in a recall, or is not, without figures of the machine."""
+    if not decision.reason.startswith("rank "):
+        return decision.reason.partition(" (")[0]
+    fit = f"number {decision.rank} by how well it fits"
+    return fit if decision.kept else f"{fit}, and no room was left"
+
+
 def marked(text: str, query: str) -> Markup:
     """Escape a text and put the words of a query into <mark>."""
     return Highlighter(query).marked(text)
@@ -104,11 +118,14 @@ def source_of(thing: Message | Evidence) -> str:
     return beginning if beginning in SOURCES else ""
 
 
-def said_by(thing: Message | Evidence, user: str = "", me: str = "You") -> str:
-    """Return who said a message or a passage: `me` for its user, else a name, or the assistant's product."""
+def said_by(thing: Message | Evidence, user: str = "", me: str = "You", scope: str = "") -> str:
+    """Return who said a message or a passage: `me` for its user, else a name, or the assistant's product.
+
+    In a shared memory, `scope`, a user without a name is somebody.
+    """
     role = thing.role if isinstance(thing, Evidence) else thing.voice
     name = thing.speaker or ""
-    if role in ("user", EDITOR) and name.casefold() in (role, user.casefold()):
+    if role in ("user", EDITOR) and name.casefold() in ("" if scope else role, user.casefold()):
         return me
     if name and name != role:
         return name
@@ -135,6 +152,7 @@ _ENVIRONMENT.filters |= {
     "count": count,
     "cut": cut,
     "day": day,
+    "in_words": in_words,
     "markdown": rendered,
     "marked": marked,
     "moment": moment,
@@ -143,6 +161,7 @@ _ENVIRONMENT.filters |= {
     "size": size,
     "source_of": source_of,
     "sources": sources,
+    "why": why,
 }
 _ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 

@@ -1,26 +1,37 @@
-"""Jobs that take longer than a page may, such as imports, with their progress."""
+"""Work that may take longer than a page: imports, upkeep, forgetting; its progress and its report."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import ZibaldoneError
 from zibaldone.server.problems import problem_of
 
-_KEPT = 100  # ended jobs whose pages can still be seen
+_KEPT = 1000  # ended jobs whose reports can still be seen
 _QUICK_S = 1.5
 _logger = logging.getLogger(__name__)
 
 
 class _Stopped(Exception):
     """Raised by the progress callback of a job when the server ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Result of a job, in words, and as data to download."""
+
+    heading: str
+    lines: Sequence[str] = ()
+    facts: Sequence[tuple[str, str]] = ()  # names and values
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -33,7 +44,7 @@ class Job:
     path: str  # to continue at when it has ended
     done: int = 0
     total: int = 0  # 0: unknown
-    result: object = None
+    report: Report | None = None
     error: str = ""
     is_running: bool = True
     ended: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
@@ -48,7 +59,7 @@ class Jobs:
         self._is_stopping = False
         self._preloaded: set[str] = set()
 
-    def start(self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[object]]) -> Job:
+    def start(self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[Report]]) -> Job:
         """Start a job; `work` gets a function to call with its progress."""
         job = Job(secrets.token_urlsafe(12), user, title, path)
         self._jobs[job.id] = job
@@ -63,7 +74,7 @@ class Jobs:
 
         async def run() -> None:
             try:
-                job.result = await work(progress)
+                job.report = await work(progress)
             except ZibaldoneError as error:
                 job.error = problem_of(error).detail
             except _Stopped:

@@ -12,16 +12,19 @@ from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
 from zibaldone.engine.forgetting import Receipt, Removed
+from zibaldone.engine.ingest import Progress
 from zibaldone.engine.inspection import ViewStats
+from zibaldone.engine.verification.receipts import to_object
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import ATTACHMENTS
-from zibaldone.server.page.environment import count, source_of
+from zibaldone.server.page.environment import count, moment, source_of
+from zibaldone.server.page.jobs import Report
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
-_TITLED = 5  # sessions beside the passages of a search
+_TITLED = 3  # sessions beside the passages of a search
 _BEFORE = 5  # messages before the one that a link leads to
 _LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
@@ -40,7 +43,7 @@ async def sessions(call: PageCall) -> Response:
 async def session(call: PageCall) -> Response:
     """Show a part of a session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
-    of_session = partial(call.memory.messages, user=call.user, filter=Filter(session=name))
+    of_session = partial(call.memory.messages, user=call.whose, filter=Filter(session=name))
     at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
     after = call.number("after", 0, most=2**62)
     first = await of_session(limit=1) if name else []
@@ -70,8 +73,8 @@ async def session(call: PageCall) -> Response:
 async def message(call: PageCall) -> Response:
     """Show a message with its versions, attachments and metadata."""
     held = await message_of(call)
-    versions = await call.memory.user(call.user).versions(held.seq)
-    attachments = await call.memory.user(call.user).attachments(held.seq)
+    versions = await call.memory.user(call.whose).versions(held.seq)
+    attachments = await call.memory.user(call.whose).attachments(held.seq)
     metadata = {name: value for name, value in held.metadata.items() if name != ATTACHMENTS}
     written = json.dumps(metadata, ensure_ascii=False, indent=2) if metadata else ""
     return call.page(
@@ -101,7 +104,7 @@ async def text(call: PageCall) -> Response:
 
 async def message_of(call: PageCall) -> Message:
     """Return the message of the path. Raises a 404 Problem."""
-    held = await call.memory.get(call.request.path_params["seq"], user=call.user)
+    held = await call.memory.get(call.request.path_params["seq"], user=call.whose)
     if held is None:
         raise Problem(404, "no-message", "there is no message of this number")
     return held
@@ -122,11 +125,12 @@ def title_of(first: Message) -> str:
 
 async def _title(call: PageCall, session: str) -> str:
     """Return a session's title; "" if it has no messages."""
-    first = await call.memory.messages(user=call.user, filter=Filter(session=session), limit=1)
+    first = await call.memory.messages(user=call.whose, filter=Filter(session=session), limit=1)
     return title_of(first[0]) if first else ""
 
 
 _SHOWN = 8  # messages of a dry run
+_SHOWN_SEQS = 40  # of a receipt
 
 
 async def preview_forget(call: PageCall) -> Response:
@@ -155,7 +159,7 @@ async def _dry_run(call: PageCall, chosen: Mapping[str, Any], receipt: Receipt, 
 
 
 async def forget(call: PageCall) -> Response:
-    """Forget what is chosen; everything only if the user's name was typed."""
+    """Forget what is chosen, in a job whose page is the receipt; everything only if the name was typed."""
     form = await call.form()
     chosen = _selected(form)
     if not chosen:
@@ -163,8 +167,25 @@ async def forget(call: PageCall) -> Response:
     if "everything" in chosen and field(form, "name").strip() != call.user:
         receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
         return await _dry_run(call, chosen, receipt, f"Type the name {call.user} to forget everything.")
-    receipt = await call.memory.forget(user=call.user, **chosen)
-    return call.page("receipt.html", receipt=receipt, views=in_words(receipt.views))
+
+    async def work(_: Progress) -> Report:
+        receipt = await call.memory.forget(user=call.user, **chosen)
+        gone = "No file of the memory has the text any more."
+        left = f"Where it may still be: {receipt.remains}."
+        numbers = " ".join(f"#{seq}" for seq in receipt.seqs[:_SHOWN_SEQS])
+        rest = f" and {len(receipt.seqs) - _SHOWN_SEQS} more" if len(receipt.seqs) > _SHOWN_SEQS else ""
+        return Report(
+            f"{count(receipt.messages, 'message')} forgotten",
+            [gone if receipt.purged else left],
+            [
+                ("When", moment(receipt.time)),
+                ("Messages", f"{numbers}{rest}"),
+                *((f"From {name}", words) for name, words in in_words(receipt.views)),
+            ],
+            to_object(receipt),
+        )
+
+    return await call.to_job("Forgetting", "/", work)
 
 
 def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
@@ -184,12 +205,12 @@ def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
 
 # Views and what they have made, in words.
 VIEWS = {
-    "messages": "In search",
+    "messages": "Search",
     "notes": "Notes",
     "chunks": "Summaries",
     "topics": "Topics",
     "hierarchy": "Themes",
-    "kv": "A model's keys",
+    "kv": "Kept for a local model",
 }
 _KINDS = {
     ("messages", "units"): "passage",
@@ -219,10 +240,10 @@ def in_words(views: Sequence[Removed | ViewStats]) -> list[tuple[str, str]]:
 
 ACTIONS = (
     PageAction("/sessions", sessions),
-    PageAction("/session", session),
-    PageAction("/message/{seq:int}", message),
+    PageAction("/session", session, shares=True),
+    PageAction("/message/{seq:int}", message, shares=True),
     PageAction("/message/{seq:int}", correct, posts=True),
-    PageAction("/message/{seq:int}/text", text),
+    PageAction("/message/{seq:int}/text", text, shares=True),
     PageAction("/forget", preview_forget),
     PageAction("/forget", forget, posts=True),
 )

@@ -16,16 +16,17 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core import MYSELF
+from zibaldone.core import MYSELF, Evidence
 from zibaldone.core.threads import in_thread
+from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput, ZibaldoneError
-from zibaldone.server.access import KEY_COOKIE, Principal
+from zibaldone.server.access import KEY_COOKIE, Principal, is_page
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page.environment import render
-from zibaldone.server.page.jobs import Jobs
-from zibaldone.server.problems import Problem, problem_of
+from zibaldone.server.page.jobs import Jobs, Report
+from zibaldone.server.problems import FOR_PROGRAMS, Problem, problem_of
 
 SIGN_IN = "/sign-in"
 # Only our own scripts and styles, nothing of other origins, no framing. Nothing is cached by the browser, or
@@ -39,7 +40,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "same-origin",
-    "Vary": "HX-Request",
+    "Vary": "Accept, HX-Request",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
@@ -66,6 +67,12 @@ class PageCall:
     services: PageServices
     principal: Principal
     user: str
+    scope: str = ""  # the memory shared with the user that is read; "": their own
+
+    @property
+    def whose(self) -> str:
+        """Whose messages are read: the user's, or those of the shared memory."""
+        return self.scope or self.user
 
     @property
     def memory(self) -> AsyncMemory:
@@ -85,7 +92,7 @@ class PageCall:
     @property
     def may_write(self) -> bool:
         """True if forms that change something are shown; `PageEndpoint` refuses them otherwise."""
-        return not self.principal.read_only
+        return not (self.principal.read_only or self.scope)
 
     @property
     def me(self) -> str:
@@ -125,13 +132,23 @@ class PageCall:
         """Read the form."""
         return await self.request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=_LONGEST_FIELD)
 
-    async def titles(self, sessions: Iterable[str]) -> Mapping[str, str]:
+    async def titles(self, sessions: Iterable[str], scope: str = "") -> Mapping[str, str]:
         """Return the titles of some sessions by their names."""
         among = set(sessions)
         if not among:
             return {}
-        held, _ = await self.memory.user(self.user).titled_sessions(among=among, limit=len(among))
+        held, _ = await self.memory.user(scope or self.user).titled_sessions(among=among, limit=len(among))
         return {session.session: session.title for session in held}
+
+    async def titles_of(self, passages: Sequence[Evidence]) -> Mapping[tuple[str, str], str]:
+        """Return the titles of passages' sessions by shared memory and name."""
+        return {
+            (scope, session): title
+            for scope in {passage.scope for passage in passages}
+            for session, title in (
+                await self.titles((unit.session for unit in passages if unit.scope == scope), scope)
+            ).items()
+        }
 
     def href(self, path: str, **parameters: object) -> str:
         """Return a link of the page, with the user if the key has none."""
@@ -144,6 +161,14 @@ class PageCall:
         """Render a page."""
         return HTMLResponse(render(template, call=self, **values), status_code=status, headers=HEADERS)
 
+    async def to_job(
+        self, title: str, path: str, work: Callable[[Progress], Awaitable[Report]]
+    ) -> RedirectResponse:
+        """Start a job, and redirect to its page, which has its report."""
+        started = self.jobs.start(self.user, title, path, work)
+        await self.jobs.wait_briefly(started)
+        return self.see(f"/jobs/{started.id}")
+
     def see(self, path: str, **parameters: object) -> RedirectResponse:
         """Redirect to another path of the page."""
         return RedirectResponse(self.href(path, **parameters), status_code=303, headers=HEADERS)
@@ -151,12 +176,16 @@ class PageCall:
 
 @dataclass(frozen=True, slots=True)
 class PageAction:
-    """A method of a path. POST needs a key that may write, unless the action only `reads`."""
+    """A method of a path. POST needs a key that may write, unless the action only `reads`.
+
+    One that `shares` can show a memory that is shared with the user.
+    """
 
     path: str
     handle: Callable[[PageCall], Awaitable[Response]]
     posts: bool = False
     reads: bool = False
+    shares: bool = False
 
 
 class PageEndpoint:
@@ -177,7 +206,7 @@ class PageEndpoint:
         try:
             response = await self._answer(request)
         except (HTTPException, Problem, ZibaldoneError) as error:
-            response = refusal(problem_of(error))
+            response = answered(request, problem_of(error))
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -200,7 +229,10 @@ class PageEndpoint:
         user = await self._whose(principal, request)
         if user is None:
             return RedirectResponse("/users", status_code=303, headers=HEADERS)
-        return await action.handle(PageCall(request, self._services, principal, user))
+        scope = request.query_params.get("shared", "")
+        if scope and not (action.shares and await self._services.memory.admin.grants(user=user, scope=scope)):
+            raise Problem(403, "not-granted", "no memory of this name is shared with you")
+        return await action.handle(PageCall(request, self._services, principal, user, scope))
 
     async def _whose(self, principal: Principal, request: Request) -> str | None:
         """Return the user that the request names, or the only one; None if one has to be chosen."""
@@ -232,11 +264,24 @@ def check_sender(request: Request) -> None:
         raise Problem(403, "cross-origin", "forms are for browsers: programs use REST, below /v1/memory")
 
 
+_TITLES = {403: "You may not do this", 404: "Not here", 500: "Something went wrong"}
+
+
+def answered(request: Request, problem: Problem) -> Response:
+    """Answer a problem: a browser gets a page, but of what is for programs; a program gets JSON."""
+    path, accepted = request.url.path, request.headers.get("accept", "")
+    wants_page = "text/html" in accepted or (is_page(path) and accepted and "json" not in accepted)
+    if path.startswith(FOR_PROGRAMS) or not wants_page:
+        return problem.response(path)
+    if problem.name in ("not-found", "unauthorized"):  # no key opens what is not there
+        problem = Problem(404, "not-found", "There is no page at this address.")
+    return refusal(problem)
+
+
 def refusal(problem: Problem) -> HTMLResponse:
     """Render a problem."""
-    title, hint = problem.body("/v1/memory")["title"], ""
-    if problem.status == 404:
-        hint = "It may have been forgotten."
+    title = _TITLES.get(problem.status, "That did not work")
+    hint = "It may have been forgotten." if problem.name in ("no-message", "no-session") else ""
     shown = render("problem.html", call=None, title=title, detail=problem.detail, hint=hint)
     return HTMLResponse(shown, status_code=problem.status, headers={**problem.headers, **HEADERS})
 

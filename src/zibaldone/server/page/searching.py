@@ -13,8 +13,8 @@ from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
-from zibaldone.recall.result import NEAREST, Recall
-from zibaldone.server.page.environment import render, source_of
+from zibaldone.recall.result import CLEAR, NEAREST, Recall
+from zibaldone.server.page.environment import render, source_of, why
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
@@ -29,16 +29,20 @@ _SHOWN_DECISIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class RecalledPiece:
-    """A part of a recalled text, and the seq of the message that it quotes, or 0."""
+    """A part of a recalled text, and the seq of the message that it quotes, or 0, in which shared memory."""
 
     text: str
-    seq: int
+    seq: int = 0
+    scope: str = ""
 
 
 async def search(call: PageCall) -> Response:
     """Show the passages for a question; without one, the latest sessions."""
     query, filters = _query(call), _filters(call)
     values: dict[str, Any] = {"query": query, "filters": filters, "roles": _ROLES}
+    if filters["session"] and not call.is_fragment:
+        titles = await call.titles([filters["session"]])
+        values["session_title"] = titles.get(filters["session"], "one session")
     if not query:
         sessions, total = await call.memory.user(call.user).titled_sessions(limit=_RECENT)
         call.jobs.preload(call.memory, call.user)
@@ -58,7 +62,7 @@ async def search(call: PageCall) -> Response:
         **values,
         clear=clear,
         passages=shown,
-        titles=await call.titles(passage.session for passage in shown),
+        titles=await call.titles_of(shown),
         seeks_titles=not any(filters.values()),
         more=min(limit * 3, _MOST_PASSAGES) if len(passages) > limit < _MOST_PASSAGES else None,
         asks_at_once=not (call.is_fragment or call.text("limit")),  # not at every letter
@@ -92,17 +96,18 @@ async def recall(call: PageCall) -> Response:
 async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
     seq = call.number("seq", 0, most=2**62)
-    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget, shared=())
+    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
     call.metrics.recalled(recalled.tokens)
     decisions = recalled.trace.decisions
     return {
         "budget": budget,
+        "clear": CLEAR,
         "recalled": recalled,
         "pieces": list(pieces_of(recalled)),
         "kept": _some(decisions, kept=True),
         "dropped": _some(decisions, kept=False),
         "seq": seq or "",
-        "verdict": _verdict(recalled, seq) if seq else "",
+        "verdict": await _verdict(call, recalled, seq) if seq else "",
     }
 
 
@@ -113,16 +118,21 @@ def pieces_of(recalled: Recall) -> Iterator[RecalledPiece]:
         if citation.start < end:  # a unit of several messages: the first is linked
             continue
         if citation.start > end:
-            yield RecalledPiece(recalled.text[end : citation.start], 0)
-        yield RecalledPiece(recalled.text[citation.start : citation.end], citation.seq)
+            yield RecalledPiece(recalled.text[end : citation.start])
+        yield RecalledPiece(recalled.text[citation.start : citation.end], citation.seq, citation.scope)
         end = citation.end
     if end < len(recalled.text):
-        yield RecalledPiece(recalled.text[end:], 0)
+        yield RecalledPiece(recalled.text[end:])
 
 
-def _verdict(recalled: Recall, seq: int) -> str:
-    kept = any(decision.kept and seq in decision.evidence.sources for decision in recalled.trace.decisions)
-    return recalled.why(seq) if kept else recalled.why_not(seq)
+async def _verdict(call: PageCall, recalled: Recall, seq: int) -> str:
+    """Say why a message of the user is in a recall, or is not."""
+    for decision in recalled.trace.decisions:
+        if seq in decision.evidence.sources and not decision.evidence.scope:
+            return f"Message {seq} {'is in' if decision.kept else 'was left out'}: {why(decision)}."
+    if await call.memory.get(seq, user=call.user) is None:
+        return f"There is no message {seq}."
+    return f"Message {seq} is not among those that fit the question best."
 
 
 def _some(decisions: tuple[Decision, ...], *, kept: bool) -> list[Decision]:
@@ -145,7 +155,7 @@ async def ask(call: PageCall) -> Response:
     before, after = "", ""
     if not call.is_fragment:
         before, after = render("ask.html", call=call, question=question, mark=_HERE).split(_HERE)
-    steps = stepwise(call.memory, question, user=call.user, filter=_narrowed(call), shared=())
+    steps = stepwise(call.memory, question, user=call.user, filter=_narrowed(call))
     first = await anext(steps)  # an error here has a page of its own
 
     async def parts() -> AsyncIterator[str]:
@@ -155,9 +165,13 @@ async def ask(call: PageCall) -> Response:
             async for step in steps:
                 if isinstance(step, Answer):
                     call.metrics.recalled(step.evidence.tokens)
-                    cited = {citation.seq for citation in step.citations}
-                    units = [unit for unit in step.evidence.evidence if cited.intersection(unit.sources)]
-                    titles = await call.titles(unit.session for unit in units)
+                    cited = {(citation.scope, citation.seq) for citation in step.citations}
+                    units = [
+                        unit
+                        for unit in step.evidence.evidence
+                        if any((unit.scope, seq) in cited for seq in unit.sources)
+                    ]
+                    titles = await call.titles_of(units)
                     yield render("answer.html", call=call, answer=step, units=units, titles=titles, query="")
                 else:
                     yield render("ask_step.html", call=call, step=step)

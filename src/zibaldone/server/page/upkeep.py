@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 
 from starlette.datastructures import UploadFile
@@ -19,9 +21,9 @@ from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.models.meter import Prices
 from zibaldone.server.page.environment import count
-from zibaldone.server.page.jobs import Job
+from zibaldone.server.page.jobs import Job, Report
 from zibaldone.server.page.messages import VIEWS, in_words
-from zibaldone.server.page.page_auth import PageAction, PageCall, field
+from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
 _VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}
@@ -48,7 +50,7 @@ async def import_(call: PageCall) -> Response:
     kept = _saved(upload)
     path = await kept.__aenter__()  # until the job has ended, which may be long after this answer
 
-    async def work(progress: Progress) -> Sequence[str]:
+    async def work(progress: Progress) -> Report:
         try:
             return await import_file(call.memory, path, call.user, progress)
         except InvalidImport as error:  # the temporary name means nothing to the user
@@ -59,16 +61,13 @@ async def import_(call: PageCall) -> Response:
             await kept.__aexit__(None, None, None)
 
     name = PurePosixPath(upload.filename).name
-    return await _to_job(call, call.jobs.start(call.user, f"Importing {name}", "/sessions", work))
+    return await call.to_job(f"Importing {name}", "/sessions", work)
 
 
-async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Progress) -> Sequence[str]:
-    """Import one file; returns a report in lines of text."""
+async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Progress) -> Report:
+    """Import one file."""
     done = await memory.user(user).import_(path, progress=progress)
-    lines = [
-        f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}.",
-        f"{count(done.added, 'message')} added.",
-    ]
+    lines = [f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}."]
     if done.read > done.added:
         lines.append(f"{count(done.read - done.added, 'message')} known already.")
     if done.changed:
@@ -79,7 +78,7 @@ async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Prog
             ": ".join(filter(None, (refused.conversation, refused.where, refused.why)))
             for refused in done.refused[:_SHOWN_REFUSED]
         )
-    return lines
+    return Report(f"{count(done.added, 'message')} added", lines, data=asdict(done))
 
 
 async def maintain(call: PageCall) -> Response:
@@ -88,28 +87,38 @@ async def maintain(call: PageCall) -> Response:
     if chosen not in _VIEWS:
         raise InvalidInput("no such view")
     path = _VIEWS[chosen]
-    job = call.jobs.running(call.user, path)
 
-    async def work(progress: Progress) -> Sequence[str]:
+    async def work(progress: Progress) -> Report:
         views = None if chosen == "all" else [chosen]
         done = await call.memory.maintain(user=call.user, views=views, progress=progress)
-        behind = [f"{lagging.view}: {lagging.reason}" for lagging in done.behind]
-        return [f"{count(done.messages, 'message')} read.", *behind]
+        behind = [f"{VIEWS.get(lagging.view, lagging.view)}: {lagging.reason}" for lagging in done.behind]
+        return Report(f"{count(done.messages, 'message')} read", behind)
 
-    return await _to_job(call, job or call.jobs.start(call.user, _TITLES[chosen], path, work))
+    if job := call.jobs.running(call.user, path):
+        return call.see(f"/jobs/{job.id}")
+    return await call.to_job(_TITLES[chosen], path, work)
 
 
 async def job(call: PageCall) -> Response:
-    """Show the state of a job."""
+    """Show how far a job is, or its report."""
+    return call.page("job_state.html" if call.is_fragment else "job.html", job=_job(call))
+
+
+async def report(call: PageCall) -> Response:
+    """Return the report of a job as a JSON file."""
+    done = _job(call).report
+    if done is None or not done.data:
+        raise Problem(404, "no-job", "this has no report, or not yet")
+    kept = {**HEADERS, "Content-Disposition": 'attachment; filename="receipt.json"'}
+    written = json.dumps(done.data, ensure_ascii=False, indent=1, default=str)
+    return Response(written, media_type="application/json", headers=kept)
+
+
+def _job(call: PageCall) -> Job:
     known = call.jobs.of(call.user, call.request.path_params["id"])
     if known is None:
-        raise Problem(404, "no-job", "this job is not known, or has ended long ago")
-    return call.page("job_state.html" if call.is_fragment else "job.html", job=known)
-
-
-async def _to_job(call: PageCall, started: Job) -> Response:
-    await call.jobs.wait_briefly(started)
-    return call.see(f"/jobs/{started.id}")
+        raise Problem(404, "no-job", "this was kept until the server was started again, and is gone")
+    return known
 
 
 @asynccontextmanager
@@ -190,6 +199,7 @@ ACTIONS = (
     PageAction("/import", import_, posts=True),
     PageAction("/maintain", maintain, posts=True),
     PageAction("/jobs/{id}", job),
+    PageAction("/jobs/{id}/receipt", report),
     PageAction("/usage", usage),
     PageAction("/users", users),
 )
