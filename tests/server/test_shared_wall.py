@@ -1,7 +1,9 @@
 """Shared memories through REST, MCP and the command line: a grant opens what it names, and nothing else."""
 
 import json
+import re
 from contextlib import ExitStack
+from html import unescape
 
 import httpx2
 import pytest
@@ -12,6 +14,7 @@ from zibaldone import Memory, NotGranted
 from zibaldone.adapters.rest import RestMemory
 from zibaldone.cli.app import app
 from zibaldone.server.keys import KeyStore
+from zibaldone.server.page import ACTIONS
 from zibaldone.server.rest import OPERATIONS
 from zibaldone.testing import ScriptedModel
 
@@ -122,6 +125,60 @@ def test_recall_and_ask_have_what_is_granted(doors):
     assert "Thursday" not in doors("ann", "POST", "recall", REVIEW).text
     assert doors("ann", "POST", "recall", {**REVIEW, "shared": [TEAM]}).status_code == 403
     assert doors("ann", "POST", "search", {**searched, "shared": [TEAM]}).status_code == 403
+
+
+def seen(doors, who, path, status=200, **query):
+    """What a page says."""
+    answer = doors.clients[who].get(path, params=query or None, headers={"Accept": "text/html"})
+    assert answer.status_code == status, (who, path)
+    return answer.text
+
+
+def test_the_page_shows_what_is_granted(doors):
+    """In a search, a recall and an answer, named; its messages and their session can be read."""
+    question = {"q": REVIEW["query"]}
+    assert "Thursday" not in seen(doors, "ann", "/", **question)
+    grant(doors)
+    found = seen(doors, "ann", "/", **question)
+    assert f"shared: <bdi>{TEAM}</bdi>" in found
+    answer = doors.clients["ann"].post(
+        "/ask",
+        data={"question": REVIEW["query"]},
+        headers={"Origin": str(doors.clients["ann"].base_url).rstrip("/")},
+    )
+    for page in (found, seen(doors, "ann", "/recall", **question), answer.text):
+        assert "Thursday" in page
+        links = {
+            unescape(link) for link in re.findall(r'href="(/(?:message|session)[^"]*shared=[^"]+)"', page)
+        }
+        assert links
+        for link in links:
+            read = seen(doors, "ann", link.partition("#")[0])
+            assert "Thursday" in read
+            assert f"shared: <bdi>{TEAM}</bdi>" in read
+            assert "/forget" not in read
+            assert 'method="post" action="/message' not in read
+    assert "Thursday" not in seen(doors, "ann", "/", **question, session="s")
+    assert "Thursday" in seen(doors, "admin", "/", **question, user="ann")
+    doors("admin", "DELETE", "grants", user="ann", scope=TEAM)
+    assert "Thursday" not in seen(doors, "ann", "/", **question)
+
+
+def test_no_other_part_of_the_page_is_about_a_shared_memory(doors):
+    """Nor any at all without a grant, in the same words as of a memory that is not there."""
+    grant(doors, write=True)
+    for action in ACTIONS:
+        path = re.sub(r"\{(\w+)(:int)?\}", lambda m: "1" if m[2] else "CURRENT", action.path)
+        method = "POST" if action.posts else "GET"
+        for who, scope in (("ann", TEAM), ("ann", "bob"), ("bob", TEAM), ("bob", "team:nobody")):
+            origin = {"Origin": str(doors.clients[who].base_url).rstrip("/")}
+            answer = doors.clients[who].request(
+                method, path, params={"shared": scope, "name": "s", "seq": 1}, headers=origin
+            )
+            opened = action.shares and (who, scope) == ("ann", TEAM)
+            assert (answer.status_code != 403) == opened, (who, scope, path)
+            assert opened or "no memory of this name is shared with you" in answer.text
+    assert [m["id"] for m in doors("admin", "GET", "messages", user=TEAM).json()["messages"]] == ["t1"]
 
 
 def test_the_rest_client_says_the_same(doors):

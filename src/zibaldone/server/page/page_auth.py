@@ -104,7 +104,9 @@ class PageCall:
         """True if the menu shows a part: its model, its gateway or the right to it is there."""
         if path in ("/topics", "/themes"):
             return self.memory.admin.can_ask
-        return {"/import": self.may_write, "/live": self.services.live is not None}.get(path, True)
+        return {"/import": not self.principal.read_only, "/live": self.services.live is not None}.get(
+            path, True
+        )
 
     @property
     def is_fragment(self) -> bool:

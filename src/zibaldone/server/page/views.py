@@ -208,7 +208,10 @@ def _month(line: TimelineLine) -> str:
     return f"{line.time:%B %Y}" if line.is_dated else "No date"
 
 
-_HEADINGS = {str(kind): heading for kind, heading in HEADINGS.items()} | {"fact": "About you"}
+_HEADINGS = {str(kind): heading for kind, heading in HEADINGS.items()} | {
+    "constraint": "Limits, such as allergies",
+    "fact": "About you",
+}
 _OTHER_GROUPS = {"others": "About others", "past": "No longer holds", "deleted": "Deleted"}
 _SHOWN_ENTRIES, _ALL_ENTRIES = 12, 100  # entries of a kind beside others, and alone
 
