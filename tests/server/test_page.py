@@ -214,6 +214,7 @@ def test_a_topic_document_is_read_edited_and_looked_back_on(browser):
     assert 'class="added">+' in late.text
     assert "Ruth has a piano." not in get(browser, path)
     assert "Ruth has a balcony." in text_of(get(browser, f"{path}/history"))
+    assert "Not filed yet" in get(browser, "/topics/CURRENT")
 
 
 def test_topics_and_themes_are_for_people_where_a_model_made_them(browser, serving):

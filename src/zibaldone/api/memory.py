@@ -498,11 +498,11 @@ class Memory:
         own = of_one(question, narrowing, decay_days)
         if not scopes:
             return own
-        elsewhere, found = narrowing.elsewhere(), {"": own}
+        elsewhere, passages = narrowing.elsewhere(), {"": own}
         for scope in scopes:
             decay_days, _ = wiring.fading_and_shared(scope, (), None)
-            found[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere, decay_days)
-        united = unite_passages(found, most)
+            passages[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere, decay_days)
+        united = unite_passages(passages, most)
         for scope in scopes:
             note_read(self._database, scope, [unit for unit in united if unit.scope == scope])
         return united

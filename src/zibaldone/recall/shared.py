@@ -64,10 +64,10 @@ def unite_scopes(
     return replace(own, text=text, tokens=chosen.tokens, evidence=evidence, citations=citations, trace=trace)
 
 
-def unite_passages(found: Mapping[str, Passages], limit: int) -> Passages:
+def unite_passages(passages: Mapping[str, Passages], limit: int) -> Passages:
     """The best passages of one's own search and those of shared memories, by their names; one's own is ""."""
-    by_scope = {scope: [replace(unit, scope=scope) for unit in some] for scope, some in found.items()}
-    confidences = {scope: some.confidence for scope, some in found.items()}
+    by_scope = {scope: [replace(unit, scope=scope) for unit in some] for scope, some in passages.items()}
+    confidences = {scope: some.confidence for scope, some in passages.items()}
     return Passages(_merged(by_scope, confidences)[:limit], max(confidences.values()))
 
 

@@ -19,6 +19,8 @@ from starlette.routing import Route
 from zibaldone.core import AGENT, EDITOR, Decision, Evidence, Message
 from zibaldone.server.page.highlighting import Highlighter
 from zibaldone.server.page.markdown import rendered
+from zibaldone.views.topics import Document
+from zibaldone.views.topics.library import CURRENT
 
 SHOWN_CHARACTERS = 4000  # of a message in a list
 _STATIC = {file.name: file.read_bytes() for file in (files("zibaldone.server.page") / "static").iterdir()}
@@ -136,6 +138,11 @@ def said_by(thing: Message | Evidence, user: str = "", me: str = "You", scope: s
     return (role or "Note").capitalize()
 
 
+def topic_title(document: Document) -> str:
+    """Return a topic document's title."""
+    return "Not filed yet" if document.id == CURRENT else document.title
+
+
 def sources(seqs: Iterable[int], most: int = 6) -> Iterator[int]:
     """Return the first few seqs of something's sources."""
     return islice(seqs, most)
@@ -161,6 +168,7 @@ _ENVIRONMENT.filters |= {
     "size": size,
     "source_of": source_of,
     "sources": sources,
+    "topic_title": topic_title,
     "why": why,
 }
 _ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}

@@ -19,14 +19,14 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import MYSELF, Evidence
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.ingest import Progress
-from zibaldone.errors import InvalidInput, ZibaldoneError
+from zibaldone.errors import InvalidInput
 from zibaldone.server.access import KEY_COOKIE, Principal, is_page
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page.environment import render
 from zibaldone.server.page.jobs import Jobs, Report
-from zibaldone.server.problems import FOR_PROGRAMS, Problem, problem_of
+from zibaldone.server.problems import FOR_PROGRAMS, Problem
 
 SIGN_IN = "/sign-in"
 # Only our own scripts and styles, nothing of other origins, no framing. Nothing is cached by the browser, or
@@ -204,11 +204,7 @@ class PageEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        request = Request(scope, receive)
-        try:
-            response = await self._answer(request)
-        except (HTTPException, Problem, ZibaldoneError) as error:
-            response = answered(request, problem_of(error))
+        response = await self._answer(Request(scope, receive))
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -277,11 +273,6 @@ def answered(request: Request, problem: Problem) -> Response:
         return problem.response(path)
     if problem.name in ("not-found", "unauthorized"):  # no key opens what is not there
         problem = Problem(404, "not-found", "There is no page at this address.")
-    return refusal(problem)
-
-
-def refusal(problem: Problem) -> HTMLResponse:
-    """Render a problem."""
     title = _TITLES.get(problem.status, "That did not work")
     hint = "It may have been forgotten." if problem.name in ("no-message", "no-session") else ""
     shown = render("problem.html", call=None, title=title, detail=problem.detail, hint=hint)
@@ -318,10 +309,7 @@ def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
         return _sign_in_form(wanted)
 
     async def sign_in(request: Request) -> Response:
-        try:
-            check_sender(request)
-        except Problem as problem:
-            return refusal(problem)
+        check_sender(request)
         form = await request.form(max_files=0, max_fields=4, max_part_size=_LONGEST_FORM)
         wanted, token = own_path(field(form, "next")), field(form, "key").strip()
         key = await in_thread(keys.authenticate, token)
@@ -338,10 +326,7 @@ def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
         return signed_in
 
     async def sign_out(request: Request) -> Response:
-        try:
-            check_sender(request)
-        except Problem as problem:
-            return refusal(problem)
+        check_sender(request)
         signed_out = RedirectResponse("/sign-in", status_code=303, headers=HEADERS)
         signed_out.delete_cookie(KEY_COOKIE, httponly=True, samesite="strict")
         return signed_out

@@ -195,7 +195,7 @@ async def timeline(call: PageCall) -> Response:
         limit=limit,
     )
     return call.page(
-        "timeline_lines.html" if call.is_fragment else "timeline.html",
+        "timeline.html",
         subject=subject,
         since=call.text("since"),
         until=call.text("until"),
