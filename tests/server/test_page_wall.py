@@ -127,7 +127,7 @@ def test_another_user_sees_nothing_of_ann(walled):
         assert answer.status_code == 403, path
     forgotten = walled["bob"].post("/forget", data={"session": "plans"}, follow_redirects=True)
     assert "0 messages forgotten" in forgotten.text
-    for own in (forgotten.url.path, f"{forgotten.url.path}/receipt"):
+    for own in (forgotten.url.path, f"{forgotten.url.path}?file=1"):
         assert walled["bob"].get(own).status_code == 200
         assert walled["ann"].get(own).status_code == 404
     assert SECRET in walled["ann"].get("/session?name=plans").text

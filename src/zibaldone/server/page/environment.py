@@ -94,7 +94,7 @@ def size(number: int) -> str:
     return f"{number} bytes"
 
 
-def in_words(tokens: int) -> str:
+def word_count(tokens: int) -> str:
     """Format a length in tokens as people count it: about 1,500 words."""
     words = tokens * 3 // 4  # of English
     return f"about {round(words, -1 if words < 1000 else -2):,} words" if words >= 10 else "a few words"
@@ -159,7 +159,7 @@ _ENVIRONMENT.filters |= {
     "count": count,
     "cut": cut,
     "day": day,
-    "in_words": in_words,
+    "word_count": word_count,
     "markdown": rendered,
     "marked": marked,
     "moment": moment,

@@ -46,7 +46,6 @@ HEADERS = {
 }
 _LONGEST_FIELD = 8 * 2**20  # bytes of a form's field, such as a document's text
 _MOST_FIELDS = 2000
-_MOST_USERS = 500  # that are listed to choose from
 
 
 @dataclass(frozen=True, slots=True)

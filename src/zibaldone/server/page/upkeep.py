@@ -19,21 +19,20 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.models.meter import Prices
 from zibaldone.server.page.environment import count
-from zibaldone.server.page.jobs import Job, Report
+from zibaldone.server.page.jobs import Report
 from zibaldone.server.page.messages import VIEWS, in_words
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
-_VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}
+# Views that the page maintains: the path to go on at, and what is being done.
+_VIEWS = {
+    "topics": ("/topics", "Writing topic documents"),
+    "hierarchy": ("/themes", "Drawing themes"),
+    "all": ("/usage", "Reading what is new"),
+}
 _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
 _SHOWN_REFUSED = 10  # of what an import could not read
-_TITLES = {
-    "topics": "Writing topic documents",
-    "hierarchy": "Drawing themes",
-    "all": "Reading what is new",
-}
 
 
 async def import_form(call: PageCall) -> Response:
@@ -86,7 +85,7 @@ async def maintain(call: PageCall) -> Response:
     chosen = field(await call.form(), "view")
     if chosen not in _VIEWS:
         raise InvalidInput("no such view")
-    path = _VIEWS[chosen]
+    path, title = _VIEWS[chosen]
 
     async def work(progress: Progress) -> Report:
         views = None if chosen == "all" else [chosen]
@@ -96,29 +95,19 @@ async def maintain(call: PageCall) -> Response:
 
     if job := call.jobs.running(call.user, path):
         return call.see(f"/jobs/{job.id}")
-    return await call.to_job(_TITLES[chosen], path, work)
+    return await call.to_job(title, path, work)
 
 
 async def job(call: PageCall) -> Response:
-    """Show how far a job is, or its report."""
-    return call.page("job_state.html" if call.is_fragment else "job.html", job=_job(call))
-
-
-async def report(call: PageCall) -> Response:
-    """Return the report of a job as a JSON file."""
-    done = _job(call).report
-    if done is None or not done.data:
-        raise Problem(404, "no-job", "this has no report, or not yet")
-    kept = {**HEADERS, "Content-Disposition": 'attachment; filename="receipt.json"'}
-    written = json.dumps(done.data, ensure_ascii=False, indent=1, default=str)
-    return Response(written, media_type="application/json", headers=kept)
-
-
-def _job(call: PageCall) -> Job:
+    """Show how far a job is, or its report, which can be had as a JSON file."""
     known = call.jobs.of(call.user, call.request.path_params["id"])
     if known is None:
         raise Problem(404, "no-job", "this was kept until the server was started again, and is gone")
-    return known
+    if known.report and known.report.data and call.text("file"):
+        kept = {**HEADERS, "Content-Disposition": 'attachment; filename="receipt.json"'}
+        written = json.dumps(known.report.data, ensure_ascii=False, indent=1, default=str)
+        return Response(written, media_type="application/json", headers=kept)
+    return call.page("job_state.html" if call.is_fragment else "job.html", job=known)
 
 
 @asynccontextmanager
@@ -146,30 +135,22 @@ def _copy(upload: UploadFile, path: Path) -> None:
 
 
 _SHOWN_USERS = 200
-_DAYS = 60  # shown
 
 
 async def usage(call: PageCall) -> Response:
-    """Show statistics, and the use of models with its cost."""
+    """Show statistics, and the use of models."""
     stats = await call.memory.admin.stats(user=call.user)
-    prices = Prices(_price(call.text("prompt_price")), _price(call.text("completion_price")))
     by_view: dict[str, Counter[str]] = {}
     for line in stats.usage:
         sums = by_view.setdefault(VIEWS.get(line.view, "Answers"), Counter())
         for name in ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms"):
             sums[name] += getattr(line, name)
-    days: dict[str, float] = {}
-    for line in stats.usage:
-        days[line.day.isoformat()] = days.get(line.day.isoformat(), 0.0) + prices.of(line)
     return call.page(
         "usage.html",
         stats=stats,
         may_see_size=call.principal.user is None,  # the folder has other users' data
         made=in_words(stats.views),
         by_view=sorted(by_view.items()),
-        prices=prices,
-        cost=sum(prices.of(line) for line in stats.usage),
-        days=sorted(days.items(), reverse=True)[:_DAYS] if prices != Prices(0, 0) else [],
         behind=max((view.lag for view in stats.views if view.view in _MAINTAINED), default=0),
         job=call.jobs.running(call.user, "/usage"),
     )
@@ -183,14 +164,6 @@ async def users(call: PageCall) -> Response:
     return call.page("users.html", users=matching[:_SHOWN_USERS], total=len(matching), words=words)
 
 
-def _price(given: str) -> float:
-    try:
-        price = float(given or 0)
-    except ValueError:
-        return 0.0
-    return price if 0 <= price < 1e6 else 0.0
-
-
 _MAINTAINED = frozenset({"messages", "notes"})
 
 
@@ -199,7 +172,6 @@ ACTIONS = (
     PageAction("/import", import_, posts=True),
     PageAction("/maintain", maintain, posts=True),
     PageAction("/jobs/{id}", job),
-    PageAction("/jobs/{id}/receipt", report),
     PageAction("/usage", usage),
     PageAction("/users", users),
 )
