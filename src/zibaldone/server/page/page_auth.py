@@ -170,9 +170,10 @@ class PageCall:
         await self.jobs.wait_briefly(started)
         return self.see(f"/jobs/{started.id}")
 
-    def see(self, path: str, **parameters: object) -> RedirectResponse:
-        """Redirect to another path of the page."""
-        return RedirectResponse(self.href(path, **parameters), status_code=303, headers=HEADERS)
+    def see(self, path: str, at: str = "", **parameters: object) -> RedirectResponse:
+        """Redirect to another path of the page, `at` the element of an id."""
+        target = f"{self.href(path, **parameters)}{at and f'#{at}'}"
+        return RedirectResponse(target, status_code=303, headers=HEADERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
+from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.server.page.environment import count
@@ -46,26 +46,19 @@ async def import_(call: PageCall) -> Response:
     upload = (await call.form()).get("file")
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidInput("choose a file to import")
-    kept = _saved(upload)
-    path = await kept.__aenter__()  # until the job has ended, which may be long after this answer
+    name = PurePosixPath(upload.filename).name
 
     async def work(progress: Progress) -> Report:
-        try:
-            return await import_file(call.memory, path, call.user, progress)
-        except InvalidImport as error:  # the temporary name means nothing to the user
-            raise InvalidImport(
-                str(error).replace(str(path), PurePosixPath(upload.filename or "").name)
-            ) from error
-        finally:
-            await kept.__aexit__(None, None, None)
+        async with _saved(upload) as path:
+            try:
+                return _imported(await call.memory.user(call.user).import_(path, progress=progress))
+            except InvalidImport as error:  # the temporary name means nothing to the user
+                raise InvalidImport(str(error).replace(str(path), name)) from error
 
-    name = PurePosixPath(upload.filename).name
     return await call.to_job(f"Importing {name}", "/sessions", work)
 
 
-async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Progress) -> Report:
-    """Import one file."""
-    done = await memory.user(user).import_(path, progress=progress)
+def _imported(done: Imported) -> Report:
     lines = [f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}."]
     if done.read > done.added:
         lines.append(f"{count(done.read - done.added, 'message')} known already.")

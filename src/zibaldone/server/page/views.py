@@ -270,9 +270,7 @@ async def add_entry(call: PageCall) -> Response:
     if kind is None:
         raise InvalidInput(f"no kind {field(form, 'kind')!r}: there is {', '.join(KINDS)}")
     entry = await call.memory.user(call.user).profile.add(kind, field(form, "text"))
-    seen = call.see("/profile")
-    seen.headers["Location"] += f"#e{entry.id}"
-    return seen
+    return call.see("/profile", at=f"e{entry.id}")
 
 
 async def change_entry(call: PageCall) -> Response:
@@ -290,10 +288,8 @@ async def change_entry(call: PageCall) -> Response:
         if "has no profile entry" not in str(error):
             raise
         raise Problem(404, "no-entry", "there is no such note any more") from error
-    seen = call.see("/profile", kind=field(form, "kind"))
-    if act != "delete":  # which is folded away at the end
-        seen.headers["Location"] += f"#e{entry.id}"
-    return seen
+    at = "" if act == "delete" else f"e{entry.id}"  # what is deleted is folded away
+    return call.see("/profile", at=at, kind=field(form, "kind"))
 
 
 ACTIONS = (
