@@ -489,11 +489,13 @@ def test_reading_a_shared_memory_is_in_its_audit(opened):
     memory.add("The design review is on Thursday.", user=TEAM)
     memory.admin.grant(TEAM, user="ann")
     memory.recall(REVIEW, user="ann")
+    memory.search(REVIEW, user="ann")
     memory.admin.revoke(TEAM, user="ann")
     noted = [(entry.action, entry.operation, entry.count) for entry in memory.admin.audit(user=TEAM)]
     assert noted == [
         ("write", "add", 1),
         ("write", "grant", 1),
         ("read", "recall", 1),
+        ("read", "search", 1),
         ("write", "revoke", 1),
     ]
