@@ -190,6 +190,8 @@ def test_the_rest_client_says_the_same(doors):
         for options in ({}, {"shared": ()}, {"shared": [TEAM]}):
             there, local = (m.recall(REVIEW["query"], user="ann", **options) for m in (remote, here))
             assert (there.text, there.citations) == (local.text, local.citations)
+            there, local = (m.search(REVIEW["query"], user="ann", **options) for m in (remote, here))
+            assert [unit.scope for unit in there] == [unit.scope for unit in local]
         with pytest.raises(NotGranted):
             remote.recall(REVIEW["query"], user="ann", shared=["bob"])
         doors("ann", "POST", "forget", {"everything": True})

@@ -15,7 +15,7 @@ from zibaldone.engine.ingest import Progress
 from zibaldone.errors import ZibaldoneError
 from zibaldone.server.problems import problem_of
 
-_KEPT = 1000  # ended jobs whose reports can still be seen
+_KEPT = 50  # ended jobs of a user, whose reports can still be seen
 _QUICK_S = 1.5
 _logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Jobs:
         """Start a job; `work` gets a function to call with its progress."""
         job = Job(secrets.token_urlsafe(12), user, title, path)
         self._jobs[job.id] = job
-        ended = [job.id for job in self._jobs.values() if not job.is_running]
+        ended = [job.id for job in self._jobs.values() if job.user == user and not job.is_running]
         for job_id in ended[: max(0, len(ended) - _KEPT)]:
             del self._jobs[job_id]
 
