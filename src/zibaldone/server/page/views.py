@@ -19,29 +19,11 @@ from zibaldone.server.problems import Problem
 from zibaldone.views.hierarchy import Theme
 from zibaldone.views.notes import KINDS, UserNote
 from zibaldone.views.notes.note import kind_of
-from zibaldone.views.topics import Document, Entry, Heading
+from zibaldone.views.topics import Document
 
 _SHOWN_TOPICS = 100  # documents on a page
 _READ_EDITS = 200  # searched for those of a document
 _EDITS = "topics"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownBlock:
-    """A block of a document for the template."""
-
-    kind: str  # "heading" or "entry"
-    text: str
-    level: int = 0
-    entry: Entry | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A line of a diff."""
-
-    kind: str  # "added", "removed", "file", "place" or "same"
-    text: str
 
 
 async def topics(call: PageCall) -> Response:
@@ -64,7 +46,7 @@ async def topics(call: PageCall) -> Response:
 async def topic(call: PageCall) -> Response:
     """Show a document with the messages of each entry."""
     document = await _document(call)
-    return call.page("topic.html", document=document, blocks=list(_blocks(document)))
+    return call.page("topic.html", document=document)
 
 
 async def topic_form(call: PageCall) -> Response:
@@ -114,19 +96,12 @@ async def _document(call: PageCall) -> Document:
         raise Problem(404, "no-topic", "there is no topic document of this id") from error
 
 
-def _blocks(document: Document) -> Iterator[ShownBlock]:
-    for block in document.body:
-        if isinstance(block, Heading):
-            yield ShownBlock("heading", block.title, min(block.level + 1, 6))
-        else:
-            yield ShownBlock("entry", block.text, entry=block)
-
-
-def _diff_lines(diff: str) -> Iterator[DiffLine]:
+def _diff_lines(diff: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of each line."""
     kinds = {"+++": "file", "---": "file", "@@ ": "place"}
     for line in diff.splitlines():
         kind = kinds.get(line[:3]) or {"+": "added", "-": "removed"}.get(line[:1], "same")
-        yield DiffLine(kind, line)
+        yield kind, line
 
 
 _SHOWN_THEMES, _SHOWN_FACTS = 60, 60  # themes and facts on a page
