@@ -83,21 +83,21 @@ _SURE_TAIL = late(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}",
 _CONDITION = late(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
 
 
-def own_statements(content: str) -> Iterator[Span]:
-    """Spans of the author's statements: sentences, and statements in front of questions."""
-    for start, asking, _ in _own_sentences(content):
-        if start < asking:
-            yield start, asking
+def own_statements(content: str, may_be: regex.Pattern[str] | None = None) -> Iterator[Span]:
+    """Spans of the author's statements: sentences, and statements in front of questions.
 
-
-def _own_sentences(content: str) -> Iterator[tuple[int, int, int]]:
-    """(start, start of a question in it, end) of each sentence of the author's own."""
+    With `may_be`, of sentences in which it is found.
+    """
     foreign = _foreign(content)
     begins = [start for start, _ in foreign]
     for start, end in sentences(content):
+        if may_be is not None and may_be.search(content, start, end) is None:
+            continue
         place = bisect_right(begins, start) - 1
         if (place < 0 or start >= foreign[place][1]) and not _CODE_LINE.search(content[start:end]):
-            yield start, _without_question(content, start, end), end
+            asking = _without_question(content, start, end)
+            if start < asking:
+                yield start, asking
 
 
 def own_text(content: str) -> str:
@@ -234,6 +234,8 @@ _ALLERGY = late(
     regex.IGNORECASE,
 )
 _PREFERS = late(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
+# A word of each of these patterns and of those of `statements`: most text has none, and is soon read.
+_MAY_STATE = late(r"\b(?:I|we|my|our|always|never|remember|from)\b", regex.IGNORECASE)
 _HEDGES = frozenset("not no never if maybe might would could used was were isn aren don doesn didn".split())
 _NO_ORDERS = frozenset("been seen done had said told mind fear happy nice good again".split())
 _MYSELF = frozenset("i we my our".split())
@@ -266,7 +268,9 @@ def is_persons(message: Message) -> bool:
 
 
 def _own(message: Message) -> Iterator[StatedNote]:
-    for start, end in own_statements(message.content):
+    if _MAY_STATE.search(message.content) is None:
+        return
+    for start, end in own_statements(message.content, _MAY_STATE):
         if end - start <= _LONGEST:
             kind = kind_stated(message.content[start:end], message.speaker, among_people=bool(message.name))
             if kind is not None:
