@@ -77,9 +77,13 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, 256) float32, rows of unit length; a zero row for an empty text."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in enumerate(texts):
-            if ids := list(chain.from_iterable(self._tokens(text))):
-                np.add.reduce(self._table.take(ids, 0), 0, np.float32, vectors[row])
+        of_texts = [list(chain.from_iterable(self._tokens(text))) for text in texts]
+        used, places = np.unique(list(chain.from_iterable(of_texts)), return_inverse=True)
+        table, begin = self._table.take(used.astype(np.int64), 0).astype(np.float32), 0
+        for row, ids in enumerate(of_texts):
+            if ids:
+                np.add.reduce(table.take(places[begin : begin + len(ids)], 0), 0, None, vectors[row])
+                begin += len(ids)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors

@@ -23,28 +23,29 @@ _WIDE_BORDER = late(
     rf"""(?<=[.!?…؟।][\"'”’)\]]{{0,3}})\s+|(?<=[{_WIDE}][\"'”’」』）]{{0,3}})(?![”’」』）{_WIDE}])\s*|{_LINE_BREAK}"""
 )
 _SPACE = late(r"\s+")
+# They end where they are looked for, so they are searched from there: a quarter of the time.
 # Abbreviations whose full stop ends no sentence, as CLDR's suppressions list them for languages of Europe.
 # "Main St.", "5 p.m." and "etc." may end one.
 _BEFORE_NAME = late(
-    r"(?<![\p{L}\p{N}])(?:Dr|Mrs?|Ms|Mx|Prof|Rev|Hon|Sgt|Capt|Lt|Col|Gen|Gov|Sen|Messrs|(?<!\p{Lu}\p{L}+\s)St|Mt|Ft"
+    r"(?r)(?<![\p{L}\p{N}])(?:Dr|Mrs?|Ms|Mx|Prof|Rev|Hon|Sgt|Capt|Lt|Col|Gen|Gov|Sen|Messrs|(?<!\p{Lu}\p{L}+\s)St|Mt|Ft"
     r"|Hr|Hrn|Fr|Dipl|Ing|Sr|Sra|Srta|Dra|Dña|Mme|Mlle|Sig|Dott|Avv|Dhr|Mevr|Mw|проф|им|ул)\.$"
 )
 _WITHIN = late(
-    r"(?<![\p{L}\p{N}])(?:vs|e\.g|i\.e|cf|approx|z\.B|d\.h|u\.a|v\.a|i\.d\.R|bzw|ca|evtl|ggf|vgl|sog|inkl|exkl|incl"
+    r"(?r)(?<![\p{L}\p{N}])(?:vs|e\.g|i\.e|cf|approx|z\.B|d\.h|u\.a|v\.a|i\.d\.R|bzw|ca|evtl|ggf|vgl|sog|inkl|exkl|incl"
     r"|excl|zzgl|abzgl|bspw|insb|aprox|p\.ex|p\.ej|p\.es|bijv|bv|o\.a|d\.w\.z|t\.ex|bl\.a|f\.eks|dvs|np|tzn|т\.е|т\.к|напр)\.$"
 )
 _BEFORE_NUMBER = late(
-    r"(?<![\p{L}\p{N}])(?:Nos?|Nr|pp?|[Ff]ig|[Vv]ol|[Cc]h|[Aa]rt|Abs|Bd|Kap|S|[Tt]el|[Ee]xt|[Aa]pt|[Mm]ax|[Mm]in|n[úu]m|p[áa]g"
+    r"(?r)(?<![\p{L}\p{N}])(?:Nos?|Nr|pp?|[Ff]ig|[Vv]ol|[Cc]h|[Aa]rt|Abs|Bd|Kap|S|[Tt]el|[Ee]xt|[Aa]pt|[Mm]ax|[Mm]in|n[úu]m|p[áa]g"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Okt|Dez|Mon?|Tues?|Wed|Thu|Thurs?|Fri|Sat|Sun|Di|Mi|Do|Fr|Sa|So)\.$"
 )
 # "J. R. Smith", "z. B.": a function word behind a capital begins a sentence ("Plan B. Then").
 _INITIAL = late(
-    r"(?<![\p{L}\p{N}.’'-])\p{Ll}\.$|(?:^|\p{L}\.\s?|(?<!\p{L})\p{Lu}\p{Ll}+\s)(?<![\p{L}\p{N}’'-])(?!I)\p{Lu}\.$"
+    r"(?r)(?<![\p{L}\p{N}.’'-])\p{Ll}\.$|(?:^|\p{L}\.\s?|(?<!\p{L})\p{Lu}\p{Ll}+\s)(?<![\p{L}\p{N}’'-])(?!I)\p{Lu}\.$"
 )
 # "am 12. Mai", "der 3. Platz", but not "I am 12. My brother"
-_ORDINAL = late(r"(?<![\p{N}.,:])\p{N}{1,2}\.$")
+_ORDINAL = late(r"(?r)(?<![\p{N}.,:])\p{N}{1,2}\.$")
 _OF_AN_ORDINAL = late(
-    r"(?<!\p{L})(?:(?<!\bI\s)am|der|das|des|dem|den|vom|zum|zur|beim)\s\p{N}{1,2}\.$", regex.IGNORECASE
+    r"(?r)(?<!\p{L})(?:(?<!\bI\s)am|der|das|des|dem|den|vom|zum|zur|beim)\s\p{N}{1,2}\.$", regex.IGNORECASE
 )
 _MONTH = late(
     r"(?:Jan|Jänner|Feb|März|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)(?:uar|ruar|il|i|ust|tember|ober|ember)?(?!\p{L})"
@@ -54,7 +55,7 @@ _BEGINNING = 200  # characters of a text in which its first letter is looked for
 # Who types "I live in Bonn. my dog is old." begins sentences with these: hardly an abbreviation goes on so.
 _OPENERS = frozenset("i im i'm my we our he she they it this there you".split())
 _NEXT_WORD = late(r"\p{L}+(?![^\s.,;:!?)]|\.\S)")
-_MARKER = late(r"(?:^|\n)[ \t]*(?:\d{1,3}|\p{L})\.$")  # "2." or "b." that opens an item of a list
+_MARKER = late(r"(?r)(?:^|\n)[ \t]*(?:\d{1,3}|\p{L})\.$")  # "2." or "b." that opens an item of a list
 _ITEM = late(r"[ ]{0,1}(?:[-*+•]|\d{1,3}[.)]|\p{L}[.)])\s")  # of the outermost list
 _FENCE = "```"
 _ABBREVIATION = 24  # characters before a border that are looked at
