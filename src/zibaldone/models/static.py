@@ -78,8 +78,9 @@ class StaticEmbedder:
         """(n, 256) float32, rows of unit length; a zero row for an empty text."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         of_texts = [list(chain.from_iterable(self._tokens(text))) for text in texts]
-        used, places = np.unique(list(chain.from_iterable(of_texts)), return_inverse=True)
-        table, begin = self._table.take(used.astype(np.int64), 0).astype(np.float32), 0
+        all_ids = np.array(list(chain.from_iterable(of_texts)), dtype=np.int64)
+        used = np.flatnonzero(np.bincount(all_ids))
+        table, places, begin = self._table[used].astype(np.float32), np.searchsorted(used, all_ids), 0
         for row, ids in enumerate(of_texts):
             if ids:
                 np.add.reduce(table.take(places[begin : begin + len(ids)], 0), 0, None, vectors[row])
