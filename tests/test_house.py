@@ -185,7 +185,7 @@ def test_a_class_name_is_used_once():
 
 
 # Their docstrings are in the schema that models are sent, and in recordings.
-SENT_TO_MODELS = {("views/hierarchy/tasks.py", "Expected"), ("views/notes/taking.py", "Taken")}
+SENT_TO_MODELS = {("views/hierarchy/tasks.py", "Expected"), ("views/notes/tasks.py", "Taken")}
 
 
 def test_docstrings_say_what_a_thing_is_or_does():

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from zibaldone.log import UserState
-from zibaldone.views.user_cache import UserCache, UserTurns
+from zibaldone.storage.turns import Turns
+from zibaldone.views.user_cache import UserCache
 
 AT_1, AT_2 = UserState(1, 1, 0), UserState(2, 2, 2)  # something was forgotten at version 2
 
@@ -127,21 +128,21 @@ def test_a_forked_child_begins_with_none_and_waits_for_nobody():
 
 def test_one_at_a_time_has_a_users_turn_and_others_do_not_wait():
     """Whoever comes while it is held waits for it; nothing is kept of users whom nobody waits for."""
-    turns, order = UserTurns(), []
+    turns, order = Turns(), []
     begun = threading.Event()
 
     def second():
         begun.set()
-        with turns.of("a"):
+        with turns.take("a"):
             order.append("second")
 
     thread = threading.Thread(target=second)
-    with turns.of("a"):
+    with turns.take("a"):
         thread.start()
         assert begun.wait(20)
-        with turns.of("b"):
+        with turns.take("b"):
             order.append("other")
         order.append("first")
     thread.join(20)
     assert order == ["other", "first", "second"]
-    assert turns._locks == {}
+    assert turns._turns == {}

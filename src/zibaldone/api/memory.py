@@ -12,8 +12,6 @@ from uuid import UUID
 from zibaldone import log
 from zibaldone.api import settings
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
-from zibaldone.api.items import is_put
-from zibaldone.api.user import User, to_seq_or_id
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message, Scope
 from zibaldone.core.deadline import Deadline
@@ -30,6 +28,7 @@ from zibaldone.core.validation import (
     one_line,
     option,
     shown,
+    to_seq_or_id,
     to_time,
     type_of,
     whole_text,
@@ -46,7 +45,6 @@ from zibaldone.log.grants import granted, must_be_granted
 from zibaldone.log.message_input import ATTACHMENTS, MessageLike, to_messages, to_question
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
-from zibaldone.recall.ask import MOST_ROUNDS, Answer, Asking, Step, no_model
 from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.shared import unite_passages, unite_scopes
@@ -59,6 +57,8 @@ from zibaldone.views.toolkit import PASSAGE_TOKENS
 if TYPE_CHECKING:  # what is asked for less often than it takes to load
     from zibaldone.api.admin import Admin
     from zibaldone.api.builds import Builds
+    from zibaldone.api.user import User
+    from zibaldone.recall.ask import Answer, Asking, Step
 
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
 
@@ -165,6 +165,8 @@ class Memory:
 
     def user(self, name: Key) -> User:
         """One user: profile, topics, items, sessions, export and import, retention."""
+        from zibaldone.api.user import User
+
         return User(self._wiring, name)
 
     def close(self) -> None:
@@ -405,6 +407,8 @@ class Memory:
         order: Order = "best",
         shared: Sequence[Key] | None = None,
     ) -> Asking:
+        from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
+
         whose = key("user", user)
         wiring = self._wiring
         _, scopes = wiring.fading_and_shared(whose, shared, narrowed.scope_session())
@@ -571,6 +575,8 @@ class Memory:
         Raises InvalidInput for a message that is not there, that is an edit of a topic or of the profile, or
         that is what an item says.
         """
+        from zibaldone.api.items import is_put
+
         user, chosen = key("user", user), to_seq_or_id(which)
         whole_text("content", content)
         if not isinstance(metadata, Mapping | None):

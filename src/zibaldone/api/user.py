@@ -31,6 +31,7 @@ from zibaldone.core.validation import (
     key,
     keys,
     option,
+    to_seq_or_id,
     to_time,
     whole_text,
     words,
@@ -382,10 +383,3 @@ class AsyncUser(Awaited[User]):
     superseded = awaited(User.superseded)
     themes = awaited(User.themes)
     episodes = awaited(User.episodes)
-
-
-def to_seq_or_id(which: object) -> int | str:
-    """Check which message is meant: a number is a seq, whatever else a key can be is an id."""
-    if isinstance(which, int) and not isinstance(which, bool):
-        return count("a seq", which, least=1)
-    return key("a message's id", which)

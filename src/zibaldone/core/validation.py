@@ -212,3 +212,10 @@ def shown(value: object) -> str:
 def type_of(value: object) -> str:
     """A value's type and a short repr, for an error's sentence."""
     return f"{type(value).__name__} ({shown(value)})" if value is not None else "None"
+
+
+def to_seq_or_id(which: object) -> int | str:
+    """Check which message is meant: a number is a seq, whatever else a key can be is an id."""
+    if isinstance(which, int) and not isinstance(which, bool):
+        return count("a seq", which, least=1)
+    return key("a message's id", which)

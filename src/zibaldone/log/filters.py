@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from zibaldone.core import AGENT
 from zibaldone.core.validation import (
@@ -35,83 +35,28 @@ from zibaldone.errors import InvalidInput, TooMany
 Metadata = Mapping[str, Any]
 
 
-class Condition(Protocol):
+@dataclass(frozen=True, slots=True)
+class Condition:
     """A condition on the metadata of a message."""
 
-    def holds(self, metadata: Metadata) -> bool:
-        """True if the metadata meets it."""
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Keys without which it cannot hold."""
+    holds: Callable[[Metadata], bool]
+    needs: tuple[str, ...] = ()  # keys without which it cannot hold
 
 
-@dataclass(frozen=True, slots=True)
-class KeyTest:
-    """A comparison of one key's value with `value`."""
-
-    key: str
-    operator: str
-    value: Any
-
-    def holds(self, metadata: Metadata) -> bool:
-        """Compare; False where the key is missing, but for `$ne`, `$nin` and `$exists`."""
-        there = self.key in metadata
-        return _OPERATORS[self.operator](there, metadata.get(self.key), self.value)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The key, unless it may be missing."""
-        absent = self.operator in ("$ne", "$nin") or (self.operator == "$exists" and not self.value)
-        return () if absent else (self.key,)
+def key_test(name: str, operator: str, value: Any) -> Condition:
+    """A comparison of one key's value; without the key only `$ne`, `$nin` and `$exists` can hold."""
+    absent = operator in ("$ne", "$nin") or (operator == "$exists" and not value)
+    compare = _OPERATORS[operator]
+    return Condition(lambda given: compare(name in given, given.get(name), value), () if absent else (name,))
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
-    """A conjunction."""
-
-    parts: tuple[Condition, ...]
-
-    def holds(self, metadata: Metadata) -> bool:
-        """True if every part holds; with no part, too."""
-        return all(part.holds(metadata) for part in self.parts)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Keys that any part needs."""
-        return tuple(dict.fromkeys(needed for part in self.parts for needed in part.needs))
+def _every_part(parts: Sequence[Condition]) -> Condition:
+    needed = dict.fromkeys(name for part in parts for name in part.needs)
+    return Condition(lambda given: all(part.holds(given) for part in parts), tuple(needed))
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
-    """A disjunction."""
-
-    parts: tuple[Condition, ...]
-
-    def holds(self, metadata: Metadata) -> bool:
-        """True if a part holds."""
-        return any(part.holds(metadata) for part in self.parts)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """None: no key is needed for certain."""
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """A negation."""
-
-    part: Condition
-
-    def holds(self, metadata: Metadata) -> bool:
-        """True if the part does not hold."""
-        return not self.part.holds(metadata)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """None: no key is needed for certain."""
-        return ()
+def _negated(part: Condition) -> Condition:
+    return Condition(lambda given: not part.holds(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +111,7 @@ class Filter:
         is_empty = not metadata and isinstance(metadata, Mapping | None)
         conditions = [] if is_empty else [to_condition(metadata)]
         if self.agent is not None:
-            conditions.append(KeyTest(AGENT, "$eq", key("agent", self.agent)))
+            conditions.append(key_test(AGENT, "$eq", key("agent", self.agent)))
         without = self.exclude_session
         narrowing = Narrowing(
             exclude_session=None if without is None else key("exclude_session", without),
@@ -174,7 +119,7 @@ class Filter:
             roles=None if roles is None else frozenset(key("a role", one) for one in members("roles", roles)),
             since=None if self.since is None else to_time(self.since, "since"),
             until=None if self.until is None else to_time(self.until, "until"),
-            metadata=Every(tuple(conditions)) if conditions else None,
+            metadata=_every_part(conditions) if conditions else None,
             repeated=frozenset(repeated),
             without_noise=without_noise,
         )
@@ -220,7 +165,7 @@ def _size(given: object) -> int:
 def _every(given: object) -> Condition:
     if not isinstance(given, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(given)}")
-    return Every(tuple(_joined(name, value) for name, value in given.items()))
+    return _every_part([_joined(name, value) for name, value in given.items()])
 
 
 def _joined(name: object, value: object) -> Condition:
@@ -228,17 +173,18 @@ def _joined(name: object, value: object) -> Condition:
     if name in ("$and", "$or"):
         if not isinstance(value, list | tuple) or not value:
             raise InvalidInput(f"{name} needs a list of filters, not {shown(value)}")
-        parts = tuple(_every(part) for part in value)
-        return Every(parts) if name == "$and" else Either(parts)
+        parts = [_every(part) for part in value]
+        either = Condition(lambda given: any(part.holds(given) for part in parts))
+        return _every_part(parts) if name == "$and" else either
     if name == "$not":
-        return Not(_every(value))
+        return _negated(_every(value))
     if not isinstance(name, str):
         raise InvalidInput(f"a key of metadata is a string, not {type_of(name)}")
     if name.startswith("$"):
         raise _unknown(name)
     if not (isinstance(value, Mapping) and any(str(operator).startswith("$") for operator in value)):
-        return KeyTest(name, "$eq", value)
-    return Every(tuple(_compared(name, operator, operand) for operator, operand in value.items()))
+        return key_test(name, "$eq", value)
+    return _every_part([_compared(name, operator, operand) for operator, operand in value.items()])
 
 
 def _compared(name: str, operator: object, operand: object) -> Condition:
@@ -247,7 +193,7 @@ def _compared(name: str, operator: object, operand: object) -> Condition:
             raise InvalidInput(
                 f"$not of {name!r} needs operators, such as {{'$gt': 3}}, not {shown(operand)}"
             )
-        return Not(Every(tuple(_compared(name, inner, value) for inner, value in operand.items())))
+        return _negated(_every_part([_compared(name, inner, value) for inner, value in operand.items()]))
     if operator not in _OPERATORS:
         raise _unknown(operator)
     if operator in ("$in", "$nin") and not isinstance(operand, list | tuple):
@@ -256,7 +202,7 @@ def _compared(name: str, operator: object, operand: object) -> Condition:
         raise InvalidInput(f"$exists of {name!r} needs True or False, not {shown(operand)}")
     if operator in _ORDERS and not _is_ordered(operand):
         raise InvalidInput(f"{operator} of {name!r} needs a number or a string, not {shown(operand)}")
-    return KeyTest(name, str(operator), operand)
+    return key_test(name, str(operator), operand)
 
 
 def _unknown(operator: object) -> InvalidInput:

@@ -48,28 +48,18 @@ _OF_IDS = select(messages).where(
     messages.c.user == bindparam("of"), messages.c.id.in_(bindparam("ids", expanding=True))
 )
 _STATE = select(users.c.next_seq, users.c.version, users.c.deletions).where(users.c.user == bindparam("of"))
-_CORRECTIONS = (
-    select(messages.c.user, messages.c.seq, messages.c.role, messages.c.metadata)
-    .where(
-        messages.c.user == bindparam("of"),
-        messages.c.role == EDITOR,
-        messages.c.metadata.contains(_CORRECTING),
-    )
-    .order_by(messages.c.seq)
-)
 _EDITED = (
     select(messages)
     .where(messages.c.user == bindparam("of"), messages.c.role == EDITOR)
     .order_by(messages.c.seq)
 )
-_OF_EDITORS = (
-    select(messages.c.user, messages.c.seq, messages.c.role, messages.c.metadata)
-    .where(messages.c.user == bindparam("of"), messages.c.role == EDITOR)
-    .order_by(messages.c.seq)
+_ABOUT = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata).where(
+    messages.c.user == bindparam("of")
 )
-_ORIGINS = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.role, messages.c.metadata).where(
-    messages.c.user == bindparam("of"), messages.c.seq.in_(bindparam("seqs", expanding=True))
-)
+_OF_EDITORS = _ABOUT.where(messages.c.role == EDITOR).order_by(messages.c.seq)
+_CORRECTIONS = _OF_EDITORS.where(messages.c.metadata.contains(_CORRECTING))
+_ORIGINS = _ABOUT.where(messages.c.seq.in_(bindparam("seqs", expanding=True)))
+_ALL = Narrowing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,29 +92,13 @@ def read(
     limit: int | None = None,
 ) -> list[Message]:
     """Messages in the order of their seqs, those above seq `after` and up to seq `to`."""
-    given = {"of": user, "after": after, "of_session": session, "to": to, "most": limit}
-    rows = connection.execute(
-        _reading(*(given[name] is not None for name in ("of_session", "to", "most"))), given
-    )
-    return [_to_message(row) for row in rows]
-
-
-@cache
-def _reading(in_session: bool, to_some: bool, limited: bool) -> Select[Any]:  # noqa: FBT001 - flags of one caller
-    c = messages.c
-    query = select(messages).where(c.user == bindparam("of"), c.seq > bindparam("after")).order_by(c.seq)
-    if in_session:
-        query = query.where(c.session == bindparam("of_session"))
-    if to_some:
-        query = query.where(c.seq <= bindparam("to"))
-    return query.limit(bindparam("most", type_=Integer)) if limited else query
+    before = None if to is None else to + 1
+    return select_messages(connection, user, _ALL, session=session, after=after, before=before, limit=limit)
 
 
 def last(connection: Connection, user: str, session: str, *, before: int, most: int) -> list[Message]:
     """The last `most` messages of a session below seq `before`, in the order of their seqs."""
-    c = messages.c
-    query = select(messages).where(c.user == user, c.session == session, c.seq < before)
-    return [_to_message(row) for row in connection.execute(query.order_by(c.seq.desc()).limit(most))][::-1]
+    return select_messages(connection, user, _ALL, session=session, before=before, limit=most, newest=True)
 
 
 def select_messages(
@@ -139,34 +113,33 @@ def select_messages(
     newest: bool = False,
 ) -> list[Message]:
     """The first `limit` messages between two seqs that a narrowing lets in, or the newest; in order."""
-    given = {"of": user, "after": after, "of_session": session, "before": before}
-    query = _selecting(session is not None, before is not None, newest)
+    given = {"of": user, "after": after, "of_session": session, "before": before, "most": limit}
+    in_sql = limit is not None and not (
+        narrowing.metadata or narrowing.roles is not None or narrowing.exclude_seqs or narrowing.without_noise
+    )
+    query = _selecting(session is not None, before is not None, newest, in_sql)
     if conditions := _conditions(narrowing, sealed=seals_of(connection) is not None):
         query = query.where(*conditions)
-    looked_at = (narrowing.metadata, narrowing.roles, narrowing.exclude_seqs or None)
-    if looked_at == (None,) * 3 and not narrowing.without_noise:
-        limited = query if limit is None else query.limit(limit)
-        taken = [_to_message(row) for row in connection.execute(limited, given)]
-    else:
-        taken = []
-        with connection.execute(query, given) as rows:
-            for row in rows:
-                if len(taken) == limit:
-                    break
-                if _lets_in(narrowing, message := _to_message(row)):
-                    taken.append(message)
+    taken: list[Message] = []
+    with connection.execute(query, given) as rows:
+        for row in rows:
+            if len(taken) == limit:
+                break
+            if _lets_in(narrowing, message := _to_message(row)):
+                taken.append(message)
     return taken[::-1] if newest else taken
 
 
 @cache
-def _selecting(in_session: bool, before_some: bool, newest: bool) -> Select[Any]:  # noqa: FBT001 - flags of one caller
+def _selecting(in_session: bool, before_some: bool, newest: bool, limited: bool) -> Select[Any]:  # noqa: FBT001 - flags of one caller
     c = messages.c
     query = select(messages).where(c.user == bindparam("of"), c.seq > bindparam("after"))
     if in_session:
         query = query.where(c.session == bindparam("of_session"))
     if before_some:
         query = query.where(c.seq < bindparam("before"))
-    return query.order_by(c.seq.desc() if newest else c.seq)
+    query = query.order_by(c.seq.desc() if newest else c.seq)
+    return query.limit(bindparam("most", type_=Integer)) if limited else query
 
 
 def find(connection: Connection, user: str, which: int | str) -> Message | None:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from zibaldone.errors import ModelFailed, ModelUnavailable, QuestionOpen
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer, Turn
 from zibaldone.models.breaker import Breaker
 from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
-from zibaldone.models.task import Task
 
-R = TypeVar("R", bound=BaseModel)
+if TYPE_CHECKING:  # pydantic takes an eighth of the time in which a process opens a memory and answers
+    from pydantic import BaseModel
+
+    from zibaldone.models.task import Task
+
+R = TypeVar("R", bound="BaseModel")
 OFFLINE = "offline"
 _SHOWN_ERROR = 1000  # characters of an error that a model is shown
 
@@ -112,28 +114,6 @@ class Asker:
             made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
         )
 
-    def ask_text(
-        self,
-        turns: Sequence[Turn],
-        *,
-        user: str,
-        view: str,
-        task: str,
-        max_tokens: int | None = None,
-        timeout_s: float | None = None,
-    ) -> str:
-        """Ask for free text, metered. Raises ModelFailed, also if there is no model."""
-        if self._model is None:
-            raise ModelFailed(
-                "no chat model is configured: give chat=, or set ZIBALDONE_CHAT_MODEL and open with"
-                " Memory.from_env()"
-            )
-        request = ChatRequest(f"{view}.{task}", tuple(turns), max_tokens=max_tokens, timeout_s=timeout_s)
-        reply = self._model.chat(request, user)
-        if reply.finish == "refusal":
-            raise BadAnswer(f"the model refused: {_short(reply.text)}")
-        return reply.text
-
 
 @dataclass(slots=True)
 class _Cost:
@@ -183,6 +163,8 @@ def _judged(task: Task[R], reply: ChatReply) -> R:
         raise BadAnswer(f"the model refused: {_short(reply.text)}")
     if reply.finish == "length":
         raise BadAnswer("it was cut off at the limit of tokens: be shorter")
+    from pydantic import ValidationError
+
     try:
         result: R = task.result.model_validate(_json_object(reply.text), strict=False)  # type: ignore[assignment] # R is the task's result
         task.check(result)

@@ -22,7 +22,7 @@ class BytePairs:
         Of a character that is no token the UTF-8 bytes are, as "<0xE2>".
         """
         self._ids = vocabulary
-        self._ranks = {pair: rank for rank, pair in enumerate(merges)}
+        self._ranks = dict(zip(merges, range(len(merges)), strict=True))
 
     def ids(self, text: str) -> list[int]:
         """Token ids of a text."""

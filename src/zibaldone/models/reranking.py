@@ -15,7 +15,6 @@ from zibaldone.core.deadline import Deadline
 from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Reranker
-from zibaldone.models.task import Task, TaskResult, check_ids
 from zibaldone.text.rendering import header, shown
 from zibaldone.text.words import terms
 
@@ -84,40 +83,6 @@ class WordsReranker:
         return [math.fsum(math.log(1 + len(texts) / spread[word]) for word in words) for words in common]
 
 
-@dataclass(frozen=True)
-class PassageShown:
-    """A candidate as a chat model sees it."""
-
-    id: int
-    text: str
-
-
-class PassagesOrdered(TaskResult):
-    """Ids, the passage that helps most first; one that does not help is left out."""
-
-    order: list[int]
-
-
-@dataclass(frozen=True)
-class OrderPassages(Task[PassagesOrdered]):
-    """Which passages answer a question. Offline: none is put before another."""
-
-    view: ClassVar[str] = "rerank"
-    prompt: ClassVar[str] = "order"
-    result: ClassVar[type[PassagesOrdered]] = PassagesOrdered
-
-    question: str
-    passages: tuple[PassageShown, ...]
-
-    def offline(self) -> PassagesOrdered:
-        """Return an empty order."""
-        return PassagesOrdered(order=[])
-
-    def check(self, result: PassagesOrdered) -> None:
-        """Raise ValueError for unknown or duplicate ids."""
-        check_ids(result.order, [passage.id for passage in self.passages], "order")
-
-
 @dataclass(frozen=True, slots=True)
 class ChatReranker:
     """The memory's chat model, which sees all candidates at once."""
@@ -131,6 +96,8 @@ class ChatReranker:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return scores that fall with the model's order, 0 for texts left out. Raises ModelFailed."""
+        from zibaldone.models.ordering import OrderPassages, PassageShown
+
         passages = tuple(PassageShown(number, text) for number, text in enumerate(texts, 1))
         answer = self.asker.ask(OrderPassages(query, passages), user=self.user, timeout_s=self.timeout_s)
         if answer.degraded:

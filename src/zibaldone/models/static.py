@@ -50,9 +50,9 @@ class StaticEmbedder:
         """Raises ModelFailed."""
         folder = _folder()
         try:
-            self._weights = folder / _WEIGHTS
-            self._table = _read_table(self._weights)
-            model = json.loads((folder / _TOKENIZER).read_text(encoding="utf-8"))["model"]
+            self._file = _mapped(folder / _WEIGHTS)
+            self._table = _table_in(self._file)
+            model = json.loads((folder / _TOKENIZER).read_bytes())["model"]
             self._tokenizer = BytePairs(model["vocab"], model["merges"])
             self._marks = {mark: model["vocab"][mark] for mark in _MARKS}
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -67,7 +67,7 @@ class StaticEmbedder:
     @cached_property
     def name(self) -> str:
         """The name of the table and the CRC-32 of its file: another version may have another table."""
-        return f"{FAMILY}-{zlib.crc32(self._weights.read_bytes()):08x}"
+        return f"{FAMILY}-{zlib.crc32(self._file):08x}"
 
     @property
     def dimension(self) -> int:
@@ -77,9 +77,14 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, 256) float32, rows of unit length; a zero row for an empty text."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, text in enumerate(texts):
-            if ids := list(chain.from_iterable(self._tokens(text))):
-                np.add.reduce(self._table.take(ids, 0), 0, np.float32, vectors[row])
+        of_texts = [list(chain.from_iterable(self._tokens(text))) for text in texts]
+        all_ids = np.array(list(chain.from_iterable(of_texts)), dtype=np.int64)
+        used = np.flatnonzero(np.bincount(all_ids))
+        table, places, begin = self._table[used].astype(np.float32), np.searchsorted(used, all_ids), 0
+        for row, ids in enumerate(of_texts):
+            if ids:
+                np.add.reduce(table.take(places[begin : begin + len(ids)], 0), 0, None, vectors[row])
+                begin += len(ids)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, norms, out=vectors, where=norms > 0)
         return vectors
@@ -143,10 +148,13 @@ def _folder() -> Path:
     return Path(spec.origin).parent
 
 
-def _read_table(path: Path) -> npt.NDArray[np.float16]:
-    """(tokens, d) float16, mapped. Raises ValueError for a file of another form, and OSError."""
+def _mapped(path: Path) -> mmap.mmap:
     with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _table_in(mapped: mmap.mmap) -> npt.NDArray[np.float16]:
+    """(tokens, d) float16. Raises ValueError for a file of another form."""
     begin = 8 + int.from_bytes(mapped[:8], "little")
     (entry,) = (of for name, of in json.loads(mapped[8:begin]).items() if name != "__metadata__")
     if entry["dtype"] != "F16":

@@ -30,7 +30,7 @@ _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is lik
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
-_ROW_BYTES, _NAMED_BYTES, _WORD_BYTES = 40, 170, 220
+_ROW_BYTES, _NAMED_BYTES = 40, 170
 _MEASURED_BYTES = 8  # of a row: what is known of its vector
 _SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
 
@@ -66,7 +66,6 @@ class UnitIndex:
         self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
         self._vocabulary = Vocabulary(saved)
-        self._terms: dict[str, tuple[str, ...]] = {}  # word -> its terms; not of all words
         self._sessions: dict[str, int] = {}
         # Of each row: the number of its session, its time, whether an assistant says it, whether it is a part
         # of what somebody else says, its seq.
@@ -103,8 +102,7 @@ class UnitIndex:
         parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
         names = _ROW_BYTES * sum(map(len, self.speakers.values())) + _NAMED_BYTES * len(self.named_days)
         windows = sum(window.nbytes for window in self.windows.values())
-        words = _WORD_BYTES * len(self._terms)
-        return arrays + measured + names + windows + words + self._saved_bytes + sum(p.nbytes for p in parts)
+        return arrays + measured + names + windows + self._saved_bytes + sum(p.nbytes for p in parts)
 
     @property
     def by_people(self) -> npt.NDArray[np.bool_]:
@@ -123,8 +121,7 @@ class UnitIndex:
         of_units = [words(unit.text) for unit in units]
         for word in self._vocabulary.add(of_units):
             self.thesaurus.learn(_pairs(word))
-        for unit_words in of_units:
-            self.lexical.append([term for word in unit_words for term in self._terms_of(word)])
+        self.lexical.extend(of_units, lambda word: [term for _, term in _pairs(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
@@ -146,7 +143,6 @@ class UnitIndex:
         mask[sorted(rows)] = False
         for unit in gone:
             for word in self._vocabulary.remove(words(unit.text)):
-                self._terms.pop(word, None)
                 self.thesaurus.unlearn(_pairs(word))
         self.thesaurus.let_go()
         self.units.keep(mask)
@@ -327,13 +323,6 @@ class UnitIndex:
         lengths = self.lexical.lengths()
         self._order_all(lengths)
         self._weigh(lengths)
-
-    def _terms_of(self, word: str) -> tuple[str, ...]:
-        """Terms that a word is indexed as; none for a stop word."""
-        known = self._terms.get(word)
-        if known is None:
-            known = self._terms[word] = tuple(term for _, term in _pairs(word))
-        return known
 
     def _arrange(self, first: int) -> None:
         """Take in where, when and by whom the rows from `first` on were said, and who is whose neighbour.

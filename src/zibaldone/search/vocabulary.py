@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from zibaldone.search.saved import SavedIndex, in_byte_order
 
@@ -42,6 +40,9 @@ class Spelling:
         if len(word) < _SHORTEST or not word.isalpha():
             return None
         most = 1 if len(word) < _LONG else 2
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
         lengths = range(len(word) - most, len(word) + most + 1)
         like = [known for length in lengths for known in self._by_length.get(length, ())]
         near = process.extract(word, like, scorer=OSA.distance, score_cutoff=most, limit=None)

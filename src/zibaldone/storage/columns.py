@@ -197,11 +197,10 @@ class SealedBytes(CheckedBytes):
 
     def bind_processor(self, dialect: Any) -> _Convert | None:
         """See sqlalchemy."""
-        bind = super().bind_processor(dialect) or (lambda value: value)
         seals: Seals | None = getattr(dialect, SEALS, None)
         if seals is None:
             return super().bind_processor(dialect)
-        return lambda value: bind(seals.seal(value, findable=self.findable) if value else value)
+        return lambda value: seals.seal(value, findable=self.findable) if value else value
 
     def result_processor(self, dialect: Any, coltype: object) -> _Convert:
         """See sqlalchemy."""

@@ -90,7 +90,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
                 " use the kv view with a memory that is not encrypted"
             )
         before = _size(folder)
-        _remove_encrypted(folder)
+        _remove(_encrypted_files(folder), folder)
         keys, header = new_header(key)
         with _write_locked(plain, None):
             if _has_bucket(plain):
@@ -104,7 +104,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
             sync_folder(folder)
             if not put_header(folder, header):
                 raise StorageBusy(f"{str(folder)!r} was encrypted by somebody else meanwhile")
-            _remove_plain(folder)
+            _remove(_plain_files(folder), folder)
         return Converted(folder, True, before, _size(folder), _others(folder))
 
 
@@ -113,7 +113,7 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
     with _converting(folder):
         keys = _keys(folder, key)
         before = _size(folder)
-        _remove_plain(folder)
+        _remove(_plain_files(folder), folder)
         source, plain = folder / ENCRYPTED_FILE, database_file(folder)
         with _write_locked(source, keys):
             _copy_rows(source, keys, plain, None)
@@ -122,7 +122,7 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
             sync_folder(folder)
             (folder / HEADER).unlink()
             sync_folder(folder)
-            _remove_encrypted(folder)
+            _remove(_encrypted_files(folder), folder)
         return Converted(folder, False, before, _size(folder), _others(folder))
 
 
@@ -145,7 +145,7 @@ def finish_encrypting(folder: Path) -> None:
         return
     with suppress(StorageBusy), _converting(folder):
         if (folder / HEADER).exists():
-            _remove_plain(folder)
+            _remove(_plain_files(folder), folder)
 
 
 def finish_decrypting(folder: Path) -> None:
@@ -157,7 +157,7 @@ def finish_decrypting(folder: Path) -> None:
         return
     with suppress(StorageBusy), _converting(folder):
         if not (folder / HEADER).exists() and database_file(folder).exists():
-            _remove_encrypted(folder)
+            _remove(_encrypted_files(folder), folder)
 
 
 def _keys(folder: Path, key: str | bytes) -> FolderKeys:
@@ -289,22 +289,13 @@ def _encrypted_files(folder: Path) -> list[Path]:
     return [*files, folder / ENCRYPTED_BLOCKS, folder / ENCRYPTED_INDEX]
 
 
-def _remove_plain(folder: Path) -> None:
-    _remove(_plain_files(folder))
-    sync_folder(folder)
-
-
-def _remove_encrypted(folder: Path) -> None:
-    _remove(_encrypted_files(folder))
-    sync_folder(folder)
-
-
-def _remove(paths: list[Path]) -> None:
+def _remove(paths: list[Path], folder: Path) -> None:
     for path in paths:
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+    sync_folder(folder)
 
 
 def _size(folder: Path) -> int:

@@ -364,7 +364,6 @@ class PostgresDatabase(Database):
         for engine in (self._engine, self._object_engine):
             _abandoned.append(engine.pool)
             engine.dispose(close=False)
-        self._turns = Turns()
 
     def close(self) -> None:
         """See Database."""

@@ -5,36 +5,36 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-
-@dataclass(slots=True)
-class _Turn:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    threads: int = 0  # that have it or wait for it
+from zibaldone.core.fork_safety import ForkSafeLock, start_anew_in_children
 
 
 class Turns:
-    """One lock per user with a writer or a waiter."""
+    """One lock per user with a holder or a waiter. All are free in a forked child."""
 
     def __init__(self) -> None:
-        self._turns: dict[str, _Turn] = {}
-        self._counting = threading.Lock()
+        self._turns: dict[str, tuple[threading.Lock, int]] = {}  # and how many hold it or wait for it
+        self._counting = ForkSafeLock()
+        start_anew_in_children(self)
+
+    def start_anew(self) -> None:
+        """In a forked child."""
+        self._turns = {}
 
     @contextmanager
-    def take(self, user: str, timeout_s: float) -> Iterator[bool]:
+    def take(self, user: str, timeout_s: float = -1) -> Iterator[bool]:
         """Hold the user's lock during the block; yields False if it was not free within the timeout."""
         with self._counting:
-            turn = self._turns.setdefault(user, _Turn())
-            turn.threads += 1
+            lock, threads = self._turns.get(user, (threading.Lock(), 0))
+            self._turns[user] = lock, threads + 1
         taken = False
         try:
-            taken = turn.lock.acquire(timeout=timeout_s)
+            taken = lock.acquire(timeout=timeout_s)
             yield taken
         finally:
             if taken:
-                turn.lock.release()
+                lock.release()
             with self._counting:
-                turn.threads -= 1
-                if not turn.threads:
-                    del self._turns[user]
+                _, threads = self._turns.pop(user, (lock, 1))
+                if threads > 1:
+                    self._turns[user] = lock, threads - 1

@@ -10,6 +10,7 @@ import regex
 from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
+from zibaldone.text.patterns import late
 from zibaldone.text.sentences import sentence_around
 
 IRREGULAR_PAST = frozenset(
@@ -19,14 +20,14 @@ IRREGULAR_PAST = frozenset(
     sold slept""".split()
 )
 _MONTHS = tuple(name.capitalize() for name in MONTHS)
-_YEAR = regex.compile(r"(?<!\d)\d{4}(?!\d)")
+_YEAR = late(r"(?<!\d)\d{4}(?!\d)")
 # A phrase that comes round every year, and says nothing of which one is meant.
-_YEARLY = regex.compile(rf"\b(?:{'|'.join((*MONTHS, *SHORT_MONTHS, *SEASONS))})\b", regex.IGNORECASE)
-_OF_WHICH = regex.compile(r"\b(?:last|this|next|past|coming|upcoming|previous|ago|year)\b", regex.IGNORECASE)
+_YEARLY = late(rf"\b(?:{'|'.join((*MONTHS, *SHORT_MONTHS, *SEASONS))})\b", regex.IGNORECASE)
+_OF_WHICH = late(r"\b(?:last|this|next|past|coming|upcoming|previous|ago|year)\b", regex.IGNORECASE)
 _AWAY = 60 * DAY  # nearer ones are what is meant, whatever the words around them
-_PRESENT = regex.compile(r"(?:\b(?:am|is|are)|['’](?:m|re|s))(?!\s+(?:been|had|got)\b)\b", regex.IGNORECASE)
-_PAST = regex.compile(rf"\b(?:was|were|had|been|{'|'.join(sorted(IRREGULAR_PAST))})\b", regex.IGNORECASE)
-_REGULAR_PAST = regex.compile(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
+_PRESENT = late(r"(?:\b(?:am|is|are)|['’](?:m|re|s))(?!\s+(?:been|had|got)\b)\b", regex.IGNORECASE)
+_PAST = late(rf"\b(?:was|were|had|been|{'|'.join(sorted(IRREGULAR_PAST))})\b", regex.IGNORECASE)
+_REGULAR_PAST = late(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
 _REACH = 200  # characters of a sentence that are looked at on either side
 
 

@@ -26,6 +26,7 @@ import regex
 
 from zibaldone.core import Message
 from zibaldone.text.dates import find_days
+from zibaldone.text.patterns import late
 from zibaldone.text.salience import PHATIC, carries_fact, is_courtesy, is_echo, is_phatic, names
 from zibaldone.text.sentences import Span, sentences
 from zibaldone.text.titles import is_party
@@ -45,12 +46,12 @@ _MOST_SENTENCES = 5  # that lean on each other and make one fact
 _SHORT_ANSWER = 4  # terms; with fewer an answer needs its question
 _YES_OR_NO = [[word] for word in "yes yeah yep yup nope nah no definitely absolutely totally sure".split()]
 _QUESTION = ("?", "？", "؟")
-_WORD = regex.compile(r"[\p{L}\p{M}]+")
-_NUMBER = regex.compile(r"\p{N}")
-_LETTER = regex.compile(r"\p{L}")
+_WORD = late(r"[\p{L}\p{M}]+")
+_NUMBER = late(r"\p{N}")
+_LETTER = late(r"\p{L}")
 # Before an item of a list: "-", "##", "1.", "(2)", "b)".
-_MARK = regex.compile(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))(?:\s+|$)")
-_CAPTION = regex.compile(r"\s*\[[^\[\]]*\]\s*$")
+_MARK = late(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))(?:\s+|$)")
+_CAPTION = late(r"\s*\[[^\[\]]*\]\s*$")
 
 
 class Worth(IntEnum):

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import regex
 
 from zibaldone.text.date_words import MONTHS
+from zibaldone.text.patterns import late
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.spellings import PAST_FORMS, base_form, spelled
@@ -33,10 +34,10 @@ _MOST_ADDED = 2  # sources that hold the other words of a statement
 REACH = 8  # messages around a statement's own in which they are looked for
 _PLAIN, _DENIED = frozenset({True}), frozenset({False})
 _EITHER = _PLAIN | _DENIED  # of a word before the "not" of its clause: "Fish I do not eat"
-_SHORT_NOT = regex.compile(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
-_NOT_ONLY = regex.compile(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
+_SHORT_NOT = late(r"(?<=\p{L})n['’]t\b", regex.IGNORECASE)
+_NOT_ONLY = late(r"\bnot (only|just|merely)\b", regex.IGNORECASE)
 # What denies nothing of what follows: it is looked forward to, true, encouraged, or a tag of what was said.
-_DENIES_NOTHING = regex.compile(
+_DENIES_NOTHING = late(
     r"\b(?:can ?not|ca not|could not) (?=(?:wait|believe|help)\b)"
     r"|\b(?:do not|never|no need to) (?:be (?:afraid|scared|shy)(?: (?:to|of))?|hesitate)\b"
     r"|\bnot-so-|\bno (?:doubts?|wonder|problem|worries)\b"
@@ -67,14 +68,14 @@ _OWN = frozenset(
     something someone somebody somewhere""".split()
 )
 # Who asks for something or aims at it wants it.
-_WISH = regex.compile(
+_WISH = late(
     r"\?|\b(?:please|let us|let's|goals?|aims?|hop(?:e|es|ing)|plan(?:s|ning)?|need|would like"
     r"|looking for)\b",
     regex.IGNORECASE,
 )
 _WANTS = frozenset({"want", "wants", "wanted"})
 # "I hope to cook for those who haven't": no hope is denied. But "a place that I haven't" denies the place.
-_WHO_NOT = regex.compile(
+_WHO_NOT = late(
     r"\b(?:who|which|that) (?:(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could) )?"
     r"(?:not|never)\b",
     regex.IGNORECASE,
@@ -88,9 +89,9 @@ _NUMBER_WORDS = {
         sixteen seventeen eighteen nineteen twenty""".split()
     )
 }
-_MATES = regex.compile(r"(\p{L}{3,})mates?")
-_NUMBER = regex.compile(r"\p{N}+")
-_ISO_MONTH = regex.compile(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
+_MATES = late(r"(\p{L}{3,})mates?")
+_NUMBER = late(r"\p{N}+")
+_ISO_MONTH = late(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
 _VERB = r"(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could|not|never|no)\b"
 # "..., and meal times are fun": a subject of its own, where no list with commas goes on.
@@ -99,7 +100,7 @@ _OTHERS = r"(?<!,[^,]*),\s+and\s+(?=(?:\p{L}+\s+){1,3}(?:is|are|was|were|has|hav
 _TOLD = r",\s+(?=(?:just\s+)?(?:want|wanted|need|needed|had|hope|hoping|got|going)\s+to\b)"
 _ADDED = r",\s+(?=(?:which|who|where)\b)"
 _PAST = rf"\s+and\s+(?=(?:\p{{L}}{{2,}}ed|{'|'.join(PAST_FORMS)})\b)"
-_CLAUSE = regex.compile(
+_CLAUSE = late(
     rf"[;:—–()]+|--+|\s-+\s|,?\s+(?:but|although|though|however|yet|whereas|while|so|because)\s+|(?:,|\s+and)\s+(?={_SUBJECT}|{_VERB})|{_OTHERS}"
     rf"|{_TOLD}|{_ADDED}|(?<=\b(?:do|does|did|will|would|can|ca|could)\s+not\b[^,;:.!?]*){_PAST}"
 )

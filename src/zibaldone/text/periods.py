@@ -8,37 +8,38 @@ from datetime import date
 import regex
 
 from zibaldone.text.dates import Days, find_days
+from zibaldone.text.patterns import late
 from zibaldone.text.sentences import sentence_around
 
 # How the phrase of a time is bound into its question: what stands before it, up to a few words back.
 _NOUNS = r"(?:\s+(?!(?:and|or|but|did|do|does|was|were|is|are)\b)[\p{L}'’-]+){0,4}?(?:\s+(?:in|on|of|from))?"
-_AFTER = regex.compile(
+_AFTER = late(
     rf"\b(?:since|starting|beginning|(?P<from>from)|(?P<behind>after|following|later\s+than)){_NOUNS}\s*$",
     regex.IGNORECASE,
 )
-_BEFORE = regex.compile(
+_BEFORE = late(
     rf"\b(?:before|prior\s+to|earlier\s+than|preceding|(?P<to>until|till|by|up\s+to)){_NOUNS}\s*$",
     regex.IGNORECASE,
 )
-_WITHIN = regex.compile(
+_WITHIN = late(
     r"\b(?:in|on|at|during|between|within|over|throughout|from|through|across|(?P<of>of|around|about))"
     r"(?:\s+(?:the|early|late|mid))?\s*$",
     regex.IGNORECASE,
 )
-_ONWARDS = regex.compile(
+_ONWARDS = late(
     r"^\s*(?:on|onwards?|(?:up\s+)?(?:until|till|to|through)\s+(?:now|today|date))\b", regex.IGNORECASE
 )
 # Phrases that are a time of their own, with nothing before them.
-_ADVERB = regex.compile(
+_ADVERB = late(
     r"^(?:(?:last|this|past|previous|early|late)\s|yesterday|(?:a|an|\d+|\w+)\s(?:few\s)?\w+\sago\b|day\sbefore)",
     regex.IGNORECASE,
 )
-_IN = regex.compile(r"\b(?:in|during)\s*$", regex.IGNORECASE)
-_EITHER = regex.compile(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
-_RANGE = regex.compile(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
-_LIST = regex.compile(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
-_MEANT_FOR = regex.compile(r"\bfor(?:\s+(?:the|early|late|mid))?\s*$", regex.IGNORECASE)
-_PAST = regex.compile(r"(?:the\s+)?(?:last|past|previous)\b", regex.IGNORECASE)  # "for the past month"
+_IN = late(r"\b(?:in|during)\s*$", regex.IGNORECASE)
+_EITHER = late(r"\b(?:before|after)\s+or\s+(?:before|after)\b", regex.IGNORECASE)
+_RANGE = late(r"\b(?:to|until|till|through|and)\b|[^-\d]\s?[-–]\s?", regex.IGNORECASE)
+_LIST = late(r"\s*(?:,|and|or|,\s*(?:and|or))\s*", regex.IGNORECASE)
+_MEANT_FOR = late(r"\bfor(?:\s+(?:the|early|late|mid))?\s*$", regex.IGNORECASE)
+_PAST = late(r"(?:the\s+)?(?:last|past|previous)\b", regex.IGNORECASE)  # "for the past month"
 _NOW = frozenset({"today", "tonight", "tomorrow", "this morning", "this afternoon", "this evening"})
 _REACH = 80  # characters before a phrase that are looked at
 

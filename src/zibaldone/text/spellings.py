@@ -6,6 +6,8 @@ from typing import Final
 
 import regex
 
+from zibaldone.text.patterns import late
+
 # Colloquial words, and what they stand for. Both sides of a comparison are spelled alike.
 _SHORT: Final = dict(
     pair.split("=")
@@ -24,13 +26,13 @@ _SHORT: Final = dict(
     )
     for pair in line.split("|")
 )
-_SHORT_WORD = regex.compile(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
+_SHORT_WORD = late(rf"\b(?:{'|'.join(_SHORT)})\b", regex.IGNORECASE)
 # What says that something is not sure: a statement with it says less. The month is written "May".
-_UNSURE = regex.compile(
+_UNSURE = late(
     r"\b(?:might|maybe|perhaps|possibly)\b"
     r"|(?<!\b(?:in|of|on|by|since|until|last|next|this|early|late) )\bmay\b(?! \d)"
 )
-_BRITISH = regex.compile(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
+_BRITISH = late(r"\b(colo|favo|humo|neighbo|labo|hono|behavio|flavo|rumo)u(r)", regex.IGNORECASE)
 
 # A verb's base and its forms that no stemmer joins.
 _IRREGULAR: Final = {

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import regex
 
+from zibaldone.text.patterns import late
 from zibaldone.text.words import STOP_WORDS, terms, words
 
 _ADVERBS = r"(?:(?:now|currently|actually|just|still|recently|also|really|finally)\s+)*"
@@ -23,8 +24,8 @@ _RELATIONS = (
     ("work as", rf"{_I}(?:work|working|started\s+working)\s+as\s+(?:an?\s+)?{_VALUE}"),
     ("be years old", r"\b(?:I['’]m|I\s+am|I\s+(?:just\s+)?turned)\s+(?P<value>\d{1,3})(?:\s+years\s+old)?\b"),
 )
-_PATTERNS = tuple((name, regex.compile(pattern, regex.IGNORECASE)) for name, pattern in _RELATIONS)
-_OWN = regex.compile(_ATTRIBUTE, regex.IGNORECASE)
+_PATTERNS = tuple((name, late(pattern, regex.IGNORECASE)) for name, pattern in _RELATIONS)
+_OWN = late(_ATTRIBUTE, regex.IGNORECASE)
 # An attribute that has one value at a time; "my friend is ..." may be said of several friends.
 _SINGLE = frozenset(
     terms(

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
-from zibaldone.log.filters import KeyTest, Narrowing
+from zibaldone.log.filters import Narrowing, key_test
 from zibaldone.models.base import Tokenizer
 from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Mask, Question, said_in
@@ -117,7 +117,7 @@ class Tail:
     note: str  # in words, when only the newest were taken; "" when all were
 
 
-_ONLY_NOISE = Narrowing(metadata=KeyTest(NOISE, "$in", sorted(NOISES)))
+_ONLY_NOISE = Narrowing(metadata=key_test(NOISE, "$in", sorted(NOISES)))
 
 
 def tail(

@@ -10,10 +10,8 @@ Jiang and Zhang 2002, section 2).
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
@@ -192,33 +190,3 @@ def drop_forgotten(states: Mapping[str, UserState]) -> bool:
     """
     dropped = [cache.drop_forgotten(states) for cache in list(_all)]
     return any(dropped)
-
-
-class UserTurns:
-    """One thread at a time per user; users do not wait for each other. Free in a forked child."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, tuple[threading.Lock, int]] = {}  # and how many hold it or wait for it
-        self._lock = ForkSafeLock()
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """In a forked child."""
-        self._locks = {}
-
-    @contextmanager
-    def of(self, user: str) -> Iterator[None]:
-        """While nobody else has the user's turn."""
-        with self._lock:
-            lock, count = self._locks.get(user, (threading.Lock(), 0))
-            self._locks[user] = lock, count + 1
-        try:
-            with lock:
-                yield
-        finally:
-            with self._lock:
-                count = self._locks.get(user, (lock, 1))[1] - 1
-                if count:
-                    self._locks[user] = lock, count
-                else:
-                    self._locks.pop(user, None)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import regex
 
 from zibaldone.core import EDITOR, MACHINES, PROFILE, Message
+from zibaldone.text.patterns import late
 from zibaldone.text.sentences import Span, sentences
 from zibaldone.text.spellings import base_form
 from zibaldone.text.statements import statements
@@ -24,7 +25,7 @@ from zibaldone.text.words import words
 from zibaldone.views.notes import hand
 from zibaldone.views.notes.note import Kind, kind_of
 
-_FOREIGN = regex.compile(  # searched from many places: no lazy one, which looks at the whole text each time
+_FOREIGN = late(  # searched from many places: no lazy one, which looks at the whole text each time
     r"```.*?(?:```|\Z)"  # code
     r"|~~~.*?(?:~~~|\Z)"
     r"|`[^`\n]+`"
@@ -34,16 +35,16 @@ _FOREIGN = regex.compile(  # searched from many places: no lazy one, which looks
     r"|^[ \t]*(?:Dear|To whom it may concern)\b[^\n]{0,60},[ \t]*$.*\Z",  # a letter, to its end
     regex.DOTALL | regex.MULTILINE,
 )
-_CLOSED = regex.compile(r"</(\w+)>")
+_CLOSED = late(r"</(\w+)>")
 # "Here is my draft:", "translate the following:", and what follows is pasted
-_ANNOUNCES = regex.compile(
+_ANNOUNCES = late(
     r"(?:\bhere(?:['’]s|\s+is|\s+are)\b|\bfollowing\b|\bbelow\b|\bthis\b[^\n:.]{0,40}|"
     r"\b(?:proofread|translate|rewrite|summari[sz]e|edit|review|correct|paraphrase|critique)\b[^\n.]{0,80})"
     r"[^\n.:?!]{0,80}:[ \t]*\n",
     regex.IGNORECASE,
 )
 # What follows is told to another program, or in a part that its author plays.
-_PLAYS = regex.compile(
+_PLAYS = late(
     r"(?:\b(?:writ\w+|draft|create|make|design|generate|improve|need|want|build)\b[^.!?\n]{0,60}\bprompts?\s+(?:for|to|that)\b"
     r"|\b(?:system|custom)\s+(?:prompts?|instructions)\s+for\s+(?:an?|my|our|the)\b"
     r"|\briddles?\b|\blet['’]?s\s+(?:role-?\s?play|pretend|play\s+(?:a\s+)?(?:scene|game))\b|\bpretend\s+(?:that\s+)?i['’]?\s?(?:a?m)\b"
@@ -51,14 +52,12 @@ _PLAYS = regex.compile(
     r"|\bi(?:['’]ll|\s+will)\s+(?:be|play)\s[^.!?\n]{1,60}\band\s+you(?:['’]re|\s+are|['’]ll\s+be|\s+play)\b)",
     regex.IGNORECASE,
 )
-_STOP = regex.compile(r"[.!?\n]")
-_COLON = regex.compile(r"(?r):\s+")
-_SPACES = regex.compile(r"\s++")
-_OPENS, _CLOSES = regex.compile("[“«„]"), regex.compile("[”»“]")
+_STOP = late(r"[.!?\n]")
+_COLON = late(r"(?r):\s+")
+_SPACES = late(r"\s++")
+_OPENS, _CLOSES = late("[“«„]"), late("[”»“]")
 _LONGEST_QUOTATION = 4000
-_CODE_LINE = regex.compile(
-    r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]"
-)
+_CODE_LINE = late(r"[{};]\s*$|^\s*(?:def|class|import|return|function|var|let|const|#include)\b.*[({;:]")
 _LEFT_OUT = " … "
 _ENDS_ASKING = ("?", "？", "؟")
 _ASKING_WORDS = (
@@ -66,39 +65,39 @@ _ASKING_WORDS = (
     r"who|whom|whose|why|any|am|isn['’]t|aren['’]t|don['’]t|doesn['’]t|didn['’]t|won['’]t|couldn['’]t|wouldn['’]t"
 )
 _LINK = r"(?:(?:so|and|but|or|also|then|now|please|like|plus|because)\s+){0,3}"
-_TAIL = regex.compile(  # where a question begins behind a statement: ", can you help me?"
+_TAIL = late(  # where a question begins behind a statement: ", can you help me?"
     rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}(?:(?:you\s+know|i\s+mean)\s*,\s*)?"
     rf"(?:(?:{_ASKING_WORDS})\b|i(?:['’]m|\s+am)\s+(?:wondering|curious|not\s+sure)|(?:right|ok|okay|yeah|you\s+know|huh|"
     r"correct)\s*[?？؟])"
     rf"|(?<!\s)\s++(?:(?:so|and|but)\s+)?(?:(?:can|could|would|will)\s+you|what\s+do\s+you|what\s+would\s+you|do\s+you)\b",
     regex.IGNORECASE,
 )
-_OPENS_ASKING = regex.compile(rf"\W*{_LINK}(?:(?:{_ASKING_WORDS})\b)", regex.IGNORECASE)
+_OPENS_ASKING = late(rf"\W*{_LINK}(?:(?:{_ASKING_WORDS})\b)", regex.IGNORECASE)
 # Where nobody wrote the mark, only what can be nothing else is a question.
 _SURELY = (
     r"(?:(?:can|could|would|will|do|does|did|is|are|should)\s+(?:you|i|we|it|there|this|that)\b"
     r"|(?:how|what|which|where|when|why)\s+(?:can|could|would|do|does|did|is|are|should|about|else)\b)"
 )
-_SURELY_OPENS = regex.compile(rf"\W*{_LINK}{_SURELY}", regex.IGNORECASE)
-_SURE_TAIL = regex.compile(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}", regex.IGNORECASE)
-_CONDITION = regex.compile(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
+_SURELY_OPENS = late(rf"\W*{_LINK}{_SURELY}", regex.IGNORECASE)
+_SURE_TAIL = late(rf"(?<!\s)\s*+(?:[,;:–—]|(?<=\s)-+\s)\s*{_LINK}{_SURELY}", regex.IGNORECASE)
+_CONDITION = late(r"\W*(?:when|if|whenever|do\s*n['’]t|do\s+not)\b", regex.IGNORECASE)
 
 
-def own_statements(content: str) -> Iterator[Span]:
-    """Spans of the author's statements: sentences, and statements in front of questions."""
-    for start, asking, _ in _own_sentences(content):
-        if start < asking:
-            yield start, asking
+def own_statements(content: str, may_be: regex.Pattern[str] | None = None) -> Iterator[Span]:
+    """Spans of the author's statements: sentences, and statements in front of questions.
 
-
-def _own_sentences(content: str) -> Iterator[tuple[int, int, int]]:
-    """(start, start of a question in it, end) of each sentence of the author's own."""
+    With `may_be`, of sentences in which it is found.
+    """
     foreign = _foreign(content)
     begins = [start for start, _ in foreign]
     for start, end in sentences(content):
+        if may_be is not None and may_be.search(content, start, end) is None:
+            continue
         place = bisect_right(begins, start) - 1
         if (place < 0 or start >= foreign[place][1]) and not _CODE_LINE.search(content[start:end]):
-            yield start, _without_question(content, start, end), end
+            asking = _without_question(content, start, end)
+            if start < asking:
+                yield start, asking
 
 
 def own_text(content: str) -> str:
@@ -218,23 +217,25 @@ def _without_question(content: str, start: int, end: int) -> int:
 _LONGEST = 300  # characters of a sentence that is read
 _LEAST_WORDS = 3  # "Never again." is no rule
 _POLITE = r"(?:(?:please|and|also|ok|okay|so|hey|oh)\b[,\s]*)*"
-_RULE = regex.compile(
+_RULE = late(
     rf"\W*{_POLITE}(?:you\s+(?:should|must|need\s+to|have\s+to)\s+)?(?:always|never)\s+(?P<verb>\p{{L}}+)\b",
     regex.IGNORECASE,
 )
-_FROM_NOW_ON = regex.compile(
+_FROM_NOW_ON = late(
     rf"\W*{_POLITE}from\s+now\s+on\b[,:]?\s*(?P<rest>.+)|(?P<rest>.+?),?\s+from\s+now\s+on\W*",
     regex.IGNORECASE,
 )
 # "Remember that night when ..." asks for nothing to be kept.
-_REMEMBER = regex.compile(
+_REMEMBER = late(
     rf"\W*{_POLITE}remember\s+that\s+(?!\p{{L}}+\s+(?:i|we|you|when|where)\b)(?P<rest>.+)", regex.IGNORECASE
 )
-_ALLERGY = regex.compile(
+_ALLERGY = late(
     r"\b(?:(?:I|we)\b|(?:my|our)\s+\p{L}+).*\b(?:allergic\s+to\s+\p{L}|\p{L}+\s+allergy\b|allergy\s+to\s+\p{L})",
     regex.IGNORECASE,
 )
-_PREFERS = regex.compile(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
+_PREFERS = late(r"\bI\s+(?:\p{L}+ly\s+)?prefer\s+\p{L}", regex.IGNORECASE)
+# A word of each of these patterns and of those of `statements`: most text has none, and is soon read.
+_MAY_STATE = late(r"\b(?:I|we|my|our|always|never|remember|from)\b", regex.IGNORECASE)
 _HEDGES = frozenset("not no never if maybe might would could used was were isn aren don doesn didn".split())
 _NO_ORDERS = frozenset("been seen done had said told mind fear happy nice good again".split())
 _MYSELF = frozenset("i we my our".split())
@@ -267,7 +268,9 @@ def is_persons(message: Message) -> bool:
 
 
 def _own(message: Message) -> Iterator[StatedNote]:
-    for start, end in own_statements(message.content):
+    if _MAY_STATE.search(message.content) is None:
+        return
+    for start, end in own_statements(message.content, _MAY_STATE):
         if end - start <= _LONGEST:
             kind = kind_stated(message.content[start:end], message.speaker, among_people=bool(message.name))
             if kind is not None:

@@ -2,26 +2,22 @@
 
 Nothing is locked and no transaction is open meanwhile. A note has to be borne out by the messages that it
 names; an instruction or a constraint by a person's own words alone, so that no document, tool or assistant
-can give one in somebody's name. Docstrings of result classes are in the JSON schema that models are sent:
-another word is another prompt.
+can give one in somebody's name.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from zibaldone.core import Message
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
-from zibaldone.models.dividing import Q, TaskAboutMany, ask_in_parts
 from zibaldone.models.embedding import embed
-from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult, shown_message
 from zibaldone.search import dense
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, denies, nearest, with_sources
@@ -34,64 +30,10 @@ from zibaldone.views.notes.stated import is_persons, own_text
 from zibaldone.views.notes.table import Ending, NoteRow, Place
 from zibaldone.views.toolkit import days_named
 
-_MOST = 64  # notes in an answer
-_LONGEST_TEXT = 400  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class ShownNote:
-    """A note that holds, as a model sees it; `id` is its number in this question."""
-
-    id: int
-    kind: Kind
-    text: str
-    since: str
-    sources: tuple[int, ...]
-
-
-class NewNote(TaskResult):
-    """A note, the messages that say it, those that it ends, and its clause word for word."""
-
-    kind: Kind
-    text: Annotated[str, Field(max_length=_LONGEST_TEXT)]
-    sources: list[int]
-    ends: list[int] = Field(default_factory=list)
-    quote: str | None = None
-
-
-class EndedNote(TaskResult):
-    """A note that holds no more, and the message by which it is over."""
-
-    id: int
-    by: int
-
-
-class Taken(TaskResult):
-    """What its sources do not bear out is dropped by who asked; the rest stands."""
-
-    notes: list[NewNote] = Field(default_factory=list, max_length=_MOST)
-    ended: list[EndedNote] = Field(default_factory=list, max_length=_MOST)
-
-
-@dataclass(frozen=True)
-class TakeNotes(TaskAboutMany[Taken]):
-    """Find what these messages add to the notes, and which notes they end."""
-
-    view = "notes"
-    prompt = "take"
-    result = Taken
-    max_tokens = 4096
-
-    messages: tuple[ShownMessage, ...]
-    notes: tuple[ShownNote, ...]
-    offline: Callable[[], Taken] = field(default=Taken, metadata=NOT_SENT)
-    failed: int = field(default=0, metadata=NOT_SENT)
-
-    @property
-    def parts(self) -> int:
-        """Number of messages."""
-        return len(self.messages)
-
+if TYPE_CHECKING:
+    from zibaldone.models.dividing import Q
+    from zibaldone.models.task import Task
+    from zibaldone.views.notes.tasks import NewNote, Taken, TakeNotes
 
 PIECE_TOKENS = 4096  # of a session, in one question
 _NOTES_TOKENS = 1500  # of the notes that go with it
@@ -163,6 +105,10 @@ def take(
     A bad answer is asked for again in halves. What no part of could be used is done all the same: the log has
     it. What a model that is not there was to read stays unread; with `patient`, it raises ModelUnavailable.
     """
+    from zibaldone.models.dividing import ask_in_parts
+    from zibaldone.models.task import shown_message
+    from zibaldone.views.notes.tasks import ShownNote, TakeNotes
+
     shown = {message.seq: shown_text(message) for message in piece}
     given = [message for message in piece if shown[message.seq].strip()]
     if not any(map(is_persons, given)):

@@ -27,6 +27,7 @@ from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation
 from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
+from zibaldone.storage.turns import Turns
 from zibaldone.text.bounds import as_read
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.words import terms
@@ -48,7 +49,7 @@ from zibaldone.views.toolkit import (
     usable,
 )
 from zibaldone.views.units_view import UnitsView
-from zibaldone.views.user_cache import UserCache, UserTurns
+from zibaldone.views.user_cache import UserCache
 
 QUIET = timedelta(minutes=30)
 _ANALYSIS = "1"  # raise it when other notes would be read from a message without a model
@@ -114,7 +115,7 @@ class NotesView(UnitsView):
             self.batch_messages = _BATCH_WITH_MODEL
         self._tended_from = 0 if asker.has_model else _NEVER
         self._known: UserCache[KnownNotes] = UserCache(_MOST_USERS)
-        self._beginning = UserTurns()
+        self._beginning = Turns()
 
     @property
     def tended_from(self) -> int:
@@ -354,7 +355,7 @@ class NotesView(UnitsView):
         """
         if user in self._known.users():
             return self._read_new(take_snapshot, user, whole=whole)
-        with self._beginning.of(user):
+        with self._beginning.take(user):
             return self._read_new(take_snapshot, user, whole=whole)
 
     def _read_new(self, take_snapshot: TakeSnapshot, user: str, *, whole: bool) -> KnownNotes:

@@ -99,11 +99,13 @@ class DocumentIndex:
         self.places = tuple(_places(document, self.regions))
         self.casing = Casing(texts=(place.entry.text for place in self.places))
         self.entries, self.partitions = LexicalIndex(), LexicalIndex()
-        for place in self.places:
-            self.entries.append(terms(place.entry.text))
-        for region in self.regions:
-            texts = [entry.text for entry in region.section.entries]
-            self.partitions.append(terms("\n".join((*region.section.path, *texts))))
+        self.entries.extend([terms(place.entry.text) for place in self.places])
+        self.partitions.extend(
+            [
+                terms("\n".join((*region.section.path, *(entry.text for entry in region.section.entries))))
+                for region in self.regions
+            ]
+        )
 
     def rows_of(self, start: int, end: int) -> list[int]:
         """Entries with a line from `start` to `end`."""
