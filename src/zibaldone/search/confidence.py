@@ -45,7 +45,6 @@ _FEW_TERMS = 2  # so few words are a day's own
 # A question of several words, function words included, of which memory knows few is in another language; a
 # memory of few words knows few of any.
 _SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
-_LOOKED_AT, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
 _LATIN = regex.compile(r"\p{Latin}+")
 
 
@@ -103,8 +102,7 @@ def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:
     """True if it is in another script than memory, or memory knows many words and few of its."""
-    some = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int).tolist()
-    if _is_latin(question.text) != _is_latin("".join(index.units[row].text[:_OF_EACH] for row in some)):
+    if _is_latin(question.text) != _is_latin(index.sample()):
         return True
     known = sum(map(index.has, question.words))
     if len(question.words) < _SEVERAL or known >= _FEW_KNOWN * len(question.words):
