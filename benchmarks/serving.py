@@ -542,9 +542,9 @@ def prefixes(user: ServedUser, upstream_port: int, port: int) -> list[PrefixRow]
 _GROWTH_WARM, _GROWTH_EVERY = 600, 50  # turns; until then a cache of 512 loops fills
 _GROWTH_NOTE = (
     "One user talks in sessions of six turns. After a warm-up: anonymous memory of the server, and of the"
-    " process that recalls, in kB a turn: from the least of the first quarter of the samples to that of the"
-    " last, since memory that is free goes back to the system every 30 s, and saving an index takes some for"
-    " a moment."
+    " process that recalls, in kB a turn: from the least of the first half of the samples to that of the"
+    " second. What is not saved of an index is in memory, up to 1000 messages, and goes when it is saved: halves"
+    " of more than 500 turns hold that whole."
 )
 
 
