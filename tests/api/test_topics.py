@@ -11,7 +11,7 @@ from memories import open_async_memory
 from zibaldone import Config, InvalidImport, InvalidInput, Memory
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.testing import FailingEmbedder, HashEmbedder
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.markdown.folder_export import INDEX
 from zibaldone.views.topics.markdown.text_format import render_body
 

@@ -6,7 +6,10 @@ import pytest
 from colours_task import NameColours
 
 from zibaldone.errors import ModelFailed, ModelUnavailable, QuestionOpen
-from zibaldone.models import Asker, Ceilings, ChatReply, Meter, StaticEmbedder, Turn
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatReply, Turn
+from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
 STATIC = StaticEmbedder()

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta, timezone
 import pytest
 
 from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
-from zibaldone.models import Ceilings, Meter, Usage
+from zibaldone.models.meter import Ceilings, Meter, Usage
 from zibaldone.testing import FrozenClock
 
 DAY = date(2024, 3, 1)

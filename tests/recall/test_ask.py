@@ -9,7 +9,7 @@ import pytest
 
 from zibaldone import Config, Filter, InvalidInput, Memory, OpenAIChat, TooMany
 from zibaldone.errors import ModelUnavailable
-from zibaldone.models import ChatReply
+from zibaldone.models.base import ChatReply
 from zibaldone.testing import FakeOpenAIServer, FrozenClock, Misbehaviour, ScriptedModel
 
 

@@ -22,7 +22,7 @@ from zibaldone import (
 )
 from zibaldone.models.meter import Ceilings
 from zibaldone.testing import HashEmbedder, ScriptedModel
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.config import Consolidation
 
 
 @pytest.fixture(params=["folder", "postgres"])

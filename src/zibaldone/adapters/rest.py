@@ -38,7 +38,7 @@ from zibaldone.log.message_input import to_messages
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.result import Passages
 from zibaldone.server.problems import ERRORS
-from zibaldone.views.hierarchy import Theme
+from zibaldone.views.hierarchy.themes import Theme
 
 try:
     import httpx2

@@ -58,8 +58,9 @@ from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 if TYPE_CHECKING:  # what is asked for less often than it takes to load
     from zibaldone.api.documents import AsyncTopics, Topics
-    from zibaldone.views.chunks import Past, StoredChunk
-    from zibaldone.views.hierarchy import Episode, Theme
+    from zibaldone.views.chunks.chunk import Past, StoredChunk
+    from zibaldone.views.hierarchy.nodes import Episode
+    from zibaldone.views.hierarchy.themes import Theme
 
 _EXPORTED_AT_ONCE = 1000  # messages
 R = TypeVar("R")

@@ -39,7 +39,8 @@ from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.views.base import Counted
-from zibaldone.views.hierarchy import Semantic, Theme
+from zibaldone.views.hierarchy.nodes import Semantic
+from zibaldone.views.hierarchy.themes import Theme
 from zibaldone.views.notes import UserNote
 from zibaldone.views.topics.library import CatalogueLine
 
