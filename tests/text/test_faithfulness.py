@@ -6,12 +6,17 @@ import time
 
 import pytest
 
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, refusal, with_sources
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 
 SAID = (
     "I live in Oslo with two cats, Moss and Fern. I don't eat fish, but I love soup.",
     "I stopped smoking in March. My garden cost 300 dollars. I never went to Rome.",
 )
+
+
+def refusal(statement, sources, context=""):
+    """Why these sources do not bear it out."""
+    return SourceTexts(sources, context).refusal(statement)
 
 
 @pytest.mark.parametrize(

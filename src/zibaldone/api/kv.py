@@ -235,7 +235,6 @@ class KVMemory:
         user: str,
         session: str | None = None,
         budget_tokens: int | None = None,
-        top_k: int | None = None,
         seqs: Sequence[int] | None = None,
         max_new_tokens: int = 128,
         now: TimeLike | None = None,
@@ -258,7 +257,7 @@ class KVMemory:
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
-        sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
+        sought = self._sought(query, user, session, budget_tokens, None, seqs, now, max_new_tokens)
         if after is not None and after.user == user:
             kept = dict.fromkeys(block.tile.seqs[0] for block in after.blocks)
             sought = replace(sought, kept=tuple(kept))

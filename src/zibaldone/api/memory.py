@@ -95,7 +95,7 @@ class Memory:
         another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5" (extra `neural`). `chat` answers
         what views ask; None: plain algorithms do. `reranker` reads a recall's thirty best candidates with the
         question and puts them in order: "fastembed:Xenova/ms-marco-MiniLM-L-6-v2" (extra `neural`), "chat"
-        (the chat model), "words", or one of your own; None: their order stays. With a `key` the folder is
+        (the chat model), or one of your own; None: their order stays. With a `key` the folder is
         encrypted (extra `encryption`): 32 random bytes, these in hexadecimal, or a passphrase;
         `encrypt_folder` converts one that is there. `config` has all else.
 

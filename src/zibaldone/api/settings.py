@@ -8,7 +8,7 @@
     ZIBALDONE_EMBED_MODEL       an embedder's name, such as fastembed:BAAI/bge-small-en-v1.5;
                                 none: the embedded one
     ZIBALDONE_EMBED_BASE_URL, ZIBALDONE_EMBED_API_KEY
-    ZIBALDONE_RERANKER          fastembed:MODEL, chat (the chat model) or words; none: search alone orders
+    ZIBALDONE_RERANKER          fastembed:MODEL or chat (the chat model); none: search alone orders
     ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
     ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings

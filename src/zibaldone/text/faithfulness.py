@@ -216,11 +216,6 @@ def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
     return [place for place in sorted(others, key=distance) if distance(place)[0] <= REACH]
 
 
-def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
-    """Return why sources do not bear out one statement; see SourceTexts.refusal."""
-    return SourceTexts(sources, context).refusal(statement)
-
-
 def names_and_numbers(text: str) -> set[str]:
     """Return the words of names, and numbers without leading zeros."""
     salient = {_number(number) for number in _NUMBER.findall(text)}

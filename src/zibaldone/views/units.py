@@ -117,10 +117,9 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
         _NEW_SOURCES.run(connection, further)
 
 
-def keys(connection: Connection, view: str, generation: Generation, *, after: int = 0) -> list[Key]:
-    """By which the generation's units that stand on messages above seq `after` are known, rising."""
-    here = and_(of(view, generation), table.c.seq > after)
-    query = select(table.c.seq, table.c.part).where(here).order_by(table.c.seq, table.c.part)
+def keys(connection: Connection, view: str, generation: Generation) -> list[Key]:
+    """By which the generation's units are known, rising."""
+    query = select(table.c.seq, table.c.part).where(of(view, generation)).order_by(table.c.seq, table.c.part)
     return [(row.seq, row.part) for row in connection.execute(query)]
 
 
