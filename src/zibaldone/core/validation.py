@@ -38,7 +38,6 @@ MOST: Mapping[str, int] = {
     "puts": 100_000,  # of items, at once
     "places": 100_000,  # of items to be deleted
     "namespace": 100,  # names in one
-    "query": 1_000,  # questions asked of the kv view at once
     "shared": 16,  # memories recalled beside one's own: each is a recall
 }
 

@@ -499,13 +499,13 @@ class NotesView(UnitsView):
         late = {}
         for row in rows:
             message = on[row.key[0]]
-            said = row.unit
-            assert said.vector is not None
-            text = message.content[said.start : said.end]
+            own = row.unit
+            assert own.vector is not None
+            text = message.content[own.start : own.end]
             unit = units.unit_on(
-                message, said.sources, said.part, text, said.kind, said.tokens, said.start, said.days
+                message, own.sources, own.part, text, own.kind, own.tokens, own.start, own.days
             )
-            stored = dense.from_bytes([dense.to_bytes(said.vector)], self._embedder.dimension)[0]
+            stored = dense.from_bytes([dense.to_bytes(own.vector)], self._embedder.dimension)[0]
             late[row.key] = StoredNote(unit, stored, row.made_by, row.clause)
         return late, note
 
