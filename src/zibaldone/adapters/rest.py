@@ -196,7 +196,6 @@ class RestUser(_Connected):
 
     @property
     def profile(self) -> RestProfile:
-        """See User.profile."""
         return RestProfile(self._client, self._retries, self._user)
 
 
@@ -221,7 +220,6 @@ class RestMemory(_Connected, AbstractContextManager["RestMemory"]):
     forget = _over_rest("forget", Memory.forget)
 
     def user(self, name: Key) -> RestUser:
-        """See Memory.user."""
         return RestUser(self._client, self._retries, name)
 
     def close(self) -> None:

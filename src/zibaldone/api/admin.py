@@ -300,22 +300,18 @@ class AsyncAdmin(Awaited[Admin]):
 
     @property
     def encrypted(self) -> bool:
-        """See Admin.encrypted."""
         return self._inner.encrypted
 
     @property
     def place(self) -> str:
-        """See Admin.place."""
         return self._inner.place
 
     @property
     def is_embedded(self) -> bool:
-        """See Admin.is_embedded."""
         return self._inner.is_embedded
 
     @property
     def can_ask(self) -> bool:
-        """See Admin.can_ask."""
         return self._inner.can_ask
 
     start_worker = awaited(Admin.start_worker)

@@ -350,22 +350,18 @@ class AsyncUser(Awaited[User]):
 
     @property
     def name(self) -> str:
-        """See User.name."""
         return self._inner.name
 
     @property
     def items(self) -> AsyncItems:
-        """See User.items."""
         return AsyncItems(self._inner.items)
 
     @property
     def profile(self) -> AsyncProfile:
-        """See User.profile."""
         return AsyncProfile(self._inner.profile)
 
     @property
     def topics(self) -> AsyncTopics:
-        """See User.topics."""
         from zibaldone.api.documents import AsyncTopics
 
         return AsyncTopics(self._inner.topics)
