@@ -72,11 +72,10 @@ TABLES = {
         " 2026-11-28.",
     ),
     "ranker-static": Table(
-        "Weights of the ranker, static vectors",
+        "Weights of the ranker",
         "Shipped, fitted without the data set, and fitted on all.",
         budgets=(1000,),
     ),
-    "ranker-encoder": Table("The same, vectors of all-MiniLM-L6-v2", budgets=(1000,)),
     "confidence": Table(
         "Confidence",
         "Questions that a memory of so many messages can answer, and such as were never said. AUC by"
@@ -137,13 +136,13 @@ TABLES = {
         "memory; name=as; computed_tokens=computed; ms",
     ),
 }
-# Each figure of these stands on the page of the papers, beside the paper's own.
-_PAPERS = ("akashic", "infini", "kv-", "xmemory")
+# Figures that stand on the page of the papers, beside each paper's own; of the last, on that of decisions.
+_ELSEWHERE = ("akashic", "infini", "kv-", "xmemory", "ranker-encoder")
 
 
 def page(files: Sequence[Path]) -> str:
     """The whole page: the sections of `TABLES`, then the files that nothing names."""
-    there = {file.stem: file for file in files if not file.stem.startswith(_PAPERS)}
+    there = {file.stem: file for file in files if not file.stem.startswith(_ELSEWHERE)}
     order = [*(name for name in TABLES if name in there), *(name for name in there if name not in TABLES)]
     return "\n".join([_HEAD, *(section(TABLES.get(name, Table()), there[name]) for name in order)])
 
