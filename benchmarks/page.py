@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -160,17 +161,21 @@ def section(table: Table, file: Path) -> str:
 
 
 def _shares(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each data set, a column for each system and budget."""
+    """A line for each data set, a column for each system and budget; a table for each set of columns."""
     shown = [row for row in rows if not table.budgets or row["budget"] in table.budgets]
-    columns = list(dict.fromkeys((row["budget"], row["row"]) for row in shown))
-    columns.sort(key=lambda column: column[0])
-    cells = {(row["data"], row["budget"], row["row"]): row for row in rows}
-    questions = {row["data"]: row["questions"] for row in rows}
-    yield from _head(["data", "questions", *(f"{name}, {budget:,}" for budget, name in columns)])
-    for data, count in questions.items():
-        found = [cells.get((data, *column)) for column in columns]
-        figures = [f"{_number(cell['mean'])}±{_number(cell['error'])}" if cell else "" for cell in found]
-        yield _line([data, str(count), *figures])
+    cells = {(row["data"], row["budget"], row["row"]): row for row in shown}
+    columns = {
+        data: tuple(sorted(((budget, name) for of, budget, name in cells if of == data), key=itemgetter(0)))
+        for data in dict.fromkeys(row["data"] for row in shown)
+    }
+    for place, kinds in enumerate(dict.fromkeys(columns.values())):
+        if place:
+            yield ""
+        yield from _head(["data", "questions", *(f"{name}, {budget:,}" for budget, name in kinds)])
+        for data in (data for data in columns if columns[data] == kinds):
+            found = [cells[data, *kind] for kind in kinds]
+            figures = [f"{_number(cell['mean'])}±{_number(cell['error'])}" for cell in found]
+            yield _line([data, str(found[0]["questions"]), *figures])
 
 
 def _plain(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
