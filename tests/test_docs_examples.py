@@ -74,6 +74,11 @@ def test_the_pages_with_examples_are_known():
     assert {"README.md", "docs/tutorial.md", "docs/concepts.md", "docs/extending.md"} <= set(EXAMPLES)
 
 
+def test_a_part_of_one_s_own_is_under_sixty_lines():
+    """An embedder, a reranker and a view, each with its use."""
+    assert [len(code.splitlines()) < 60 for code, _ in EXAMPLES["docs/extending.md"]] == [True] * 3
+
+
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
