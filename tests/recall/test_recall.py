@@ -301,7 +301,6 @@ def test_below_the_floor_nothing_is_recalled(memory, cook):
     ("question", "least", "most"),
     [
         ("Whose greyhound chased the postman?", 0.94, 0.96),  # one in twenty is not answered all the same
-        ("Whose greyhond barked?", 0.4, 0.6),  # perhaps another word, and .71 as memory spells it
         ("Did the quantum chromodynamics converge on the lattice?", 0, 0.1),
         ("Which queue did we decide against?", 0, 0.04),
         ("Worauf reagiert meine Nichte allergisch?", 0.5, 0.5),

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 MODE = "ZIBALDONE_HOOKS"
 MOST_TOKENS = 800  # recalled for a prompt
-# Of what is given for a prompt: most are about the code at hand, and nobody asked.
-LEAST_CONFIDENCE = 0.4
+# Of what a prompt is given: most are about the code at hand, so what is as likely as not (UNTOLD) is left out.
+LEAST_CONFIDENCE = 0.51
 _MOST_CHARACTERS = 1500  # of rules, when a session starts
 _RECALL_S = 5.0
 _NEWEST = 400  # turns of a session that are looked at again when it goes on

@@ -27,7 +27,6 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.words import words
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
-RESPELLED = 0.5  # a word that memory has in another spelling alone counts half for the confidence
 SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
 _MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
 _COVERED_POWER = 3  # of the share of the question's words: half of them say little
@@ -357,7 +356,6 @@ class _Matched:
     likeness: Doubles  # 1, or the squared cosine
     idf: float
     weight: float  # its idf, where a few units are not the whole world
-    certainty: float  # that memory has the question's word: 1, or RESPELLED
 
 
 def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
@@ -388,7 +386,6 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
             np.concatenate(likeness),
             idf,
             inverse_frequency(len(exact), len(index) + SILENT),
-            1.0 if term in question.stems else RESPELLED,
         )
 
 
@@ -405,9 +402,9 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], F
     lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
     for word in _matched(index, question):
         whole += word.weight
-        unseen += word.weight * (1 - (word.certainty if heard[word.exact].any() else 0))
+        unseen += 0.0 if heard[word.exact].any() else word.weight
         there, likeness = index.windows[0].spread(word.rows, word.likeness)
-        covered[there] += word.weight * word.certainty * np.minimum(likeness, 1)
+        covered[there] += word.weight * np.minimum(likeness, 1)
         covers[there] += word.idf * np.minimum(likeness, 1)
         all_idfs += word.idf
         for radius in RADII:
