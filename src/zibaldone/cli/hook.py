@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MODE = "ZIBALDONE_HOOKS"
 MOST_TOKENS = 800  # recalled for a prompt
-# Of what a prompt is given: most are about the code at hand, so what is as likely as not (UNTOLD) is left out.
+# Most prompts are about the code at hand: what is as likely as not to answer one (UNTOLD) is left out.
 LEAST_CONFIDENCE = 0.51
 _MOST_CHARACTERS = 1500  # of rules, when a session starts
 _RECALL_S = 5.0
