@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MODE = "ZIBALDONE_HOOKS"
 MOST_TOKENS = 800  # recalled for a prompt
-# Most prompts are about the code at hand: what is as likely as not to answer one (UNTOLD) is left out.
+# Silences .99 of prompts with code, .29 of questions that memory answers (docs/decisions.md), and UNTOLD.
 LEAST_CONFIDENCE = 0.51
 _MOST_CHARACTERS = 1500  # of rules, when a session starts
 _RECALL_S = 5.0

@@ -42,8 +42,7 @@ SUREST = 0.955  # what is as near as can be asks in one case of twenty for somet
 SILENT = 50  # units about nothing: a few that all agree are not the whole world
 UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 _FEW_TERMS = 2  # so few words are a day's own
-# A question of several words, function words included, of which memory knows few is in another language,
-# unless both are English; a memory of few words knows few of any.
+# Of a question in another language a memory of many words knows few, function words included.
 _SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
 _LOOKED_AT, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
 _LATIN = regex.compile(r"\p{Latin}+")
