@@ -73,6 +73,7 @@ async def import_file(memory: AsyncMemory, path: Path, user: str, progress: Prog
         lines.append(f"{count(done.read - done.added, 'message')} known already.")
     if done.changed:
         lines.append(f"{count(done.changed, 'message')} changed since: kept as first stored.")
+    lines += done.notes
     if done.refusals:
         lines.append(f"{done.refusals} could not be read:")
         lines += (
