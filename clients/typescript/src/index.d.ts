@@ -56,7 +56,7 @@ export class Zibaldone {
         citations: import("./openapi.js").components["schemas"]["Citation"][];
         confidence: number;
         evidence: import("./openapi.js").components["schemas"]["Recalled"];
-        known: boolean;
+        known: boolean | null;
         marks: string[];
         question: string;
         steps: import("./openapi.js").components["schemas"]["Step"][];

@@ -376,8 +376,8 @@ export interface components {
             citations: components["schemas"]["Citation"][];
             confidence: number;
             evidence: components["schemas"]["Recalled"];
-            /** @description False: memory does not hold it, as far as the model was shown. */
-            known: boolean;
+            /** @description False: memory does not hold it, as far as the model was shown. null: no model read it. */
+            known: boolean | null;
             /** @description What is wrong with it, in sentences. */
             marks: string[];
             question: string;

@@ -615,6 +615,8 @@ class Memory:
         what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
         destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
         unreadable at once.
+
+        Raises InvalidInput, and UnknownName for a session of a user of whom nothing was ever forgotten.
         """
         user = key("user", user)
         flag("dry_run", dry_run)

@@ -287,8 +287,8 @@ class User:
         are kept where the export holds them, of what is added now. `me` are the owner's names in a chat of
         several people: what the others say is marked, and counts as nobody's own words; so does all of it
         where neither you nor the export says who the owner is, and the report asks. `dates` is the order of
-        days, months and years in a chat of WhatsApp that does not show it. `progress` is called with bytes read
-        and bytes in all. `memory.admin.import_` takes the users that a file names.
+        days, months and years in a chat of WhatsApp that does not show it. `progress` is called with bytes
+        read and bytes in all. `memory.admin.import_` takes the users that a file names.
 
         Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.

@@ -139,7 +139,7 @@ def guide(
 
 
 _GROUPS = {
-    name: typer.Typer(help=text, no_args_is_help=name in ("topics", "keys"))
+    name: typer.Typer(help=text)
     for name, text in {
         "topics": "Show, correct and export topic documents.",
         "notes": "List what holds of a user; change it.",

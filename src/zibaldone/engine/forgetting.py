@@ -16,7 +16,7 @@ from zibaldone.core.validation import Key, TimeLike, count, key, members, shown,
 from zibaldone.engine import forgetting_steps
 from zibaldone.engine.generations import serving
 from zibaldone.engine.inspection import damage_is_named
-from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.errors import InvalidInput, StorageError, UnknownName
 from zibaldone.log.audit import note_read
 from zibaldone.log.retention import drop_named_sessions
 from zibaldone.storage.database import Database
@@ -352,4 +352,9 @@ def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
         seqs = sorted(log.present(connection, user, selected.seqs))
     else:
         seqs = log.seqs_where(connection, user, session=selected.session, before=selected.before)
+    if selected.session is not None and not seqs and not log.state(connection, user).deletions:
+        hint = (
+            "memory.user(...).sessions() lists them"  # a forgotten one leaves no name: then nobody can tell
+        )
+        raise UnknownName(f"user {shown(user)} has no session {shown(selected.session)}: {hint}")
     return sorted({*seqs, *log.quoting(connection, user, seqs)})
