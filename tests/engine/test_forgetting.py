@@ -6,7 +6,16 @@ import random
 import pytest
 
 from traces import Traceable, serial, serials
-from zibaldone import Counted, InvalidInput, Memory, Receipt, Removed, StorageBusy, StorageUnusable
+from zibaldone import (
+    Counted,
+    InvalidInput,
+    Memory,
+    Receipt,
+    Removed,
+    StorageBusy,
+    StorageUnusable,
+    UnknownName,
+)
 from zibaldone.storage.objects import FileObjects
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 
@@ -23,7 +32,6 @@ CASES = [
     ({"seqs": []}, ()),
     ({"seqs": range(2, 4)}, (2, 3)),
     ({"session": "a"}, (1, 3)),
-    ({"session": "none"}, ()),
     ({"before": "2024-01-03T09:00Z"}, (1, 3)),
     ({"before": "2024-01-03T11:00+02:00"}, (1, 3)),
     ({"before": 1704272400.000001}, (1, 2, 3)),
@@ -86,6 +94,16 @@ def test_a_dry_run_changes_nothing(filled, selector, seqs):
     real = filled.forget(user="ann", **selector)
     assert (dry.dry_run, dry.purged, real.dry_run, real.purged) == (True, False, False, True)
     assert (dry.seqs, dry.views) == (real.seqs, real.views)
+
+
+def test_a_session_that_never_was(filled):
+    """It is misspelt, and an error; one that was forgotten may be forgotten again."""
+    for dry_run in (True, False):
+        with pytest.raises(UnknownName, match=r"no session 'zzz': memory\.user\(\.\.\.\)\.sessions"):
+            filled.forget(user="ann", session="zzz", dry_run=dry_run)
+    session = filled.user("ann").sessions()[0].session
+    assert filled.forget(user="ann", session=session).messages
+    assert filled.forget(user="ann", session=session).messages == 0
 
 
 def test_without_a_selector(unchanged):
@@ -214,7 +232,8 @@ def test_no_byte_is_left_after_pages_moved(opened, seed):
         if chance.random() < 0.7 and mine:
             receipt = memory.forget(user=user, seqs=chance.sample(mine, chance.randint(1, len(mine))))
         else:
-            receipt = memory.forget(user=user, session=f"s{chance.randrange(5)}")
+            sessions = [held.session for held in memory.user(user).sessions()]
+            receipt = memory.forget(user=user, session=chance.choice(sessions or ["s0"]))
         gone |= {alive.pop((user, seq)) for seq in receipt.seqs}
         left = serials(memory.path)
         assert not left & gone

@@ -353,8 +353,7 @@ def _select(connection: Connection, user: str, selected: Selector) -> list[int]:
     else:
         seqs = log.seqs_where(connection, user, session=selected.session, before=selected.before)
     if selected.session is not None and not seqs and not log.state(connection, user).deletions:
-        hint = (
-            "memory.user(...).sessions() lists them"  # a forgotten one leaves no name: then nobody can tell
-        )
+        # A forgotten session leaves no name: of a user with a forgetting nobody can tell.
+        hint = "memory.user(...).sessions() lists them"
         raise UnknownName(f"user {shown(user)} has no session {shown(selected.session)}: {hint}")
     return sorted({*seqs, *log.quoting(connection, user, seqs)})
