@@ -549,6 +549,6 @@ def test_a_misspelt_role(filled):
 
 def test_a_grant_is_revoked_once(filled):
     """The second time there is none."""
-    filled("grant", "me", "bob")
-    filled("revoke", "me", "bob")
-    assert "there is nothing to revoke" in filled("revoke", "me", "bob", code=2).stderr
+    filled("grant", "me", "--user", "bob")
+    filled("revoke", "me", "--user", "bob")
+    assert "there is nothing to revoke" in filled("revoke", "me", "--user", "bob", code=2).stderr
