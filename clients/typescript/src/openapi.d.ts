@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 6ba998c333c78f557fde2b7ce0e35a70e5214d0a9a144d9d7065ac067736d131
+// Made by 'npm run generate' of the OpenAPI document with the digest e45447ffc02fee7d4845cdf3421bc98403377817e27df98c98c34899c11e9431
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
