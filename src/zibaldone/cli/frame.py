@@ -131,16 +131,17 @@ def shows(name: str) -> Callable[[Show], Show]:
     return lambda show: SHOWN.setdefault(name, show)
 
 
-def shared_options(
-    *,
-    memory: Annotated[
-        Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
-    ] = None,
-) -> None:
-    """Options of every command, which may stand before it."""
+# Options of every command, which may stand before it; commands look them up: see completing.typed.
+MemoryBefore = Annotated[
+    Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
+]
+UserBefore = Annotated[
+    str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
+]
+
+
+def _options_before(*, memory: MemoryBefore = None, user: UserBefore = None) -> None:
+    pass
 
 
 def add_commands(
@@ -151,7 +152,7 @@ def add_commands(
     What is in no section of the help stands below `build` or `admin`, and hidden where it stood before.
     """
     below = {
-        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True, callback=shared_options)
+        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True, callback=_options_before)
         for name in ("build", "admin")
     }
     daily = {name for section in SECTIONS.values() for name in section}
