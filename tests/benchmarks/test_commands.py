@@ -41,7 +41,9 @@ def command(monkeypatch, tmp_path):
 @pytest.mark.parametrize("data", ["locomo", "beam", "longmemeval", "realmem", "mab"])
 def test_a_data_set_is_measured(command, paths, data, capsys):
     """A row for each system and budget, with what made it; the engine finds all of so little."""
-    written = command(data, paths[data], "--systems", "hybrid,messages", "--budgets", "300", "--floor", "0")
+    written = command(
+        data, paths[data], "--systems", "hybrid,messages", "--budgets", "300", "--min-confidence", "0"
+    )
     assert [(row["system"], row["budget_tokens"]) for row in written["rows"]] == [
         ("hybrid", 300),
         ("messages", 300),

@@ -44,6 +44,20 @@ def test_list_and_show(filled):
     assert "I am allergic to walnuts." in out
 
 
+def test_the_list_is_there_without_its_name(filled, tmp_path):
+    """Options of every command stand before `build`, behind it and at the end."""
+    listed = filled("topics", "list")[:2]
+    memory = ("--memory", str(tmp_path / "memory"))
+    for words in (
+        ("topics",),
+        ("build", "topics", *memory),
+        ("build", *memory, "topics"),
+        ("build", "topics", *memory, "list"),
+    ):
+        assert filled(*words)[:2] == listed
+    assert filled("build", "--memory", str(tmp_path / "none"), "topics")[0] == 2
+
+
 def test_as_json(filled, tmp_path):
     """Every command gives one value, and nothing else."""
     (line,) = json.loads(filled("topics", "list", "--json")[1])
