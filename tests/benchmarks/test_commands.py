@@ -157,6 +157,7 @@ def test_f1_in_the_forms_that_papers_quote():
     assert bleu1("red", "red car") == pytest.approx(0.3679, abs=1e-4)
 
 
+@pytest.mark.wide
 def test_speed_has_a_row_for_each_size(command, monkeypatch):
     """Beside yardsticks; a new process opens the folder."""
     for name, count in (("CALLS", 4), ("_WARM_UPS", 1), ("_OPENS", 1)):

@@ -101,6 +101,7 @@ def test_edit_that_leaves_nothing(filled, editor):
     assert filled("topics", "show", "CURRENT")[1] == before
 
 
+@pytest.mark.wide
 def test_edit_while_memory_goes_on(filled, editor, tmp_path):
     """A conflict is shown as a diff of both sides, and what was written is kept in a file."""
     later = (
