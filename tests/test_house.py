@@ -330,17 +330,17 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 450,
-    "adapters": 2_271,
-    "api": 4_209,
-    "cli": 5_401,
-    "core": 967,
-    "engine": 4_372,
-    "importers": 3_398,
-    "log": 2_539,
-    "models": 2_670,
+    "adapters": 2_272,
+    "api": 4_222,
+    "cli": 5_414,
+    "core": 969,
+    "engine": 4_376,
+    "importers": 3_502,
+    "log": 2_545,
+    "models": 2_692,
     "recall": 1_917,
-    "search": 2_934,
-    "server": 9_638,
+    "search": 2_953,
+    "server": 9_639,
     "storage": 4_857,
     "testing": 507,
     "text": 2_904,
@@ -349,10 +349,10 @@ CEILINGS = {
     "views/hierarchy": 3_098,
     "views/kvcache": 4_797,
     "views/messages": 230,
-    "views/notes": 1_959,
+    "views/notes": 1_964,
     "views/topics": 5_235,
 }
-TESTS_CEILING = 56_725
+TESTS_CEILING = 56_997
 
 
 def lines_in(path: Path) -> int:

@@ -14,7 +14,7 @@ from zibaldone import Config, Memory
 from zibaldone.cli import daemon, hook
 from zibaldone.cli.app import app
 from zibaldone.cli.client import OF_AGENTS
-from zibaldone.recall.result import CLEAR
+from zibaldone.cli.hook import LEAST_CONFIDENCE
 from zibaldone.storage.folder_layout import database_file
 from zibaldone.testing import FrozenClock
 
@@ -253,8 +253,8 @@ def test_the_mcp_server_of_an_agent_answers(home, fire, monkeypatch):
         assert [m.content for m in memory.messages(user="me")][1:] == ["My cat is Figaro."]
 
 
-@pytest.mark.parametrize("confidence", [CLEAR, CLEAR - 0.01])
-def test_nothing_is_said_below_clear(home, fire, monkeypatch, confidence):
+@pytest.mark.parametrize("confidence", [LEAST_CONFIDENCE, LEAST_CONFIDENCE - 0.01])
+def test_nothing_is_said_below_the_least_confidence(home, fire, monkeypatch, confidence):
     """Passages that are perhaps about nothing of the prompt stay out of it."""
     fire("Stop", claude_code(home, ("user", "My dentist is Dr. Moss.")))
     recall = Memory.recall
@@ -265,7 +265,7 @@ def test_nothing_is_said_below_clear(home, fire, monkeypatch, confidence):
 
     monkeypatch.setattr(Memory, "recall", recalled)
     said = fire("UserPromptSubmit", {"session_id": "s2", "prompt": "Who is my dentist?"})
-    assert ("Dr. Moss" in said) == (confidence >= CLEAR)
+    assert ("Dr. Moss" in said) == (confidence >= LEAST_CONFIDENCE)
 
 
 def test_only_the_newest_turns_are_read_again(home, fire, stored, monkeypatch):
