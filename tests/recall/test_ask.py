@@ -310,6 +310,22 @@ def test_what_is_forgotten_while_a_model_thinks_is_in_no_answer(memory):
     assert "adopted" not in answer.evidence.text
 
 
+def test_a_grant_that_ends_while_a_model_thinks(memory):
+    """The model, whose reply was no use, is not shown once more what was shared."""
+    memory.add("The beagle show is on Thursday.", user="team:dogs")
+    memory.admin.grant("team:dogs", user="ann")
+
+    def answered(_):
+        memory.admin.revoke("team:dogs", user="ann")
+        return {"sources": "no list"}
+
+    model = ScriptedModel(answered)
+    answer = memory.ask("When is the beagle show?", user="ann", chat=model, rounds=1)
+    assert len(model.requests) == 1
+    assert answer.text == ""
+    assert "Thursday" not in answer.evidence.text
+
+
 def test_others_write_while_a_model_thinks(memory):
     """Nothing is held: an add from another thread goes through before the model answers."""
 

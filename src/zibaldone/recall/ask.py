@@ -208,6 +208,8 @@ class Asking:
             with operation("ask.round"):
                 try:
                     self.deadline.check()
+                    if not self._are_there(evidence.evidence):  # forgotten, or shared with the user no more
+                        return self._ended(evidence, StepResult(), FORGOTTEN)
                     reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
                     calls += max(reply.calls, 1)
                     if reply.unusable and calls < most_calls:

@@ -44,7 +44,6 @@ UNTOLD = 0.5  # the confidence of a question that cannot be compared with what m
 _FEW_TERMS = 2  # so few words are a day's own
 # Of a question in another language a memory of many words knows few, function words included.
 _SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
-_LOOKED_AT, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
 _LATIN = regex.compile(r"\p{Latin}+")
 
 
@@ -102,14 +101,12 @@ def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:
     """True if it is in another script than memory, or in another language by the words that both have."""
-    some = np.linspace(0, len(index) - 1, num=min(len(index), _LOOKED_AT)).astype(int).tolist()
-    sample = " ".join(index.units[row].text[:_OF_EACH] for row in some)
-    if _is_latin(question.text) != _is_latin(sample):
+    if _is_latin(question.text) != _is_latin(index.sample()):
         return True
     known = sum(map(index.has, question.words))
     if len(question.words) < _SEVERAL or known >= _FEW_KNOWN * len(question.words):
         return False
-    return index.has_words(_MANY_WORDS) and not (is_english(question.words) and is_english(words(sample)))
+    return index.has_words(_MANY_WORDS) and not (is_english(question.words) and is_english(words(index.sample())))
 
 
 def _is_latin(text: str) -> bool:
