@@ -101,12 +101,13 @@ def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:
     """True if it is in another script than memory, or in another language by the words that both have."""
-    if _is_latin(question.text) != _is_latin(index.sample()):
+    sample = index.sample()
+    if _is_latin(question.text) != _is_latin(sample):
         return True
     known = sum(map(index.has, question.words))
     if len(question.words) < _SEVERAL or known >= _FEW_KNOWN * len(question.words):
         return False
-    return index.has_words(_MANY_WORDS) and not (is_english(question.words) and is_english(words(index.sample())))
+    return index.has_words(_MANY_WORDS) and not (is_english(question.words) and is_english(words(sample)))
 
 
 def _is_latin(text: str) -> bool:
