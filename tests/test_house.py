@@ -329,30 +329,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 443,
-    "adapters": 2_269,
-    "api": 4_187,
-    "cli": 5_401,
-    "core": 960,
-    "engine": 4_372,
-    "importers": 3_398,
-    "log": 2_616,
-    "models": 2_645,
-    "recall": 1_910,
-    "search": 2_924,
-    "server": 9_579,
-    "storage": 4_868,
+    ".": 450,
+    "adapters": 2_272,
+    "api": 4_222,
+    "cli": 5_414,
+    "core": 969,
+    "engine": 4_376,
+    "importers": 3_502,
+    "log": 2_545,
+    "models": 2_692,
+    "recall": 1_917,
+    "search": 2_953,
+    "server": 9_639,
+    "storage": 4_857,
     "testing": 507,
-    "text": 2_873,
-    "views": 2_046,
+    "text": 2_904,
+    "views": 2_014,
     "views/chunks": 2_826,
     "views/hierarchy": 3_098,
     "views/kvcache": 4_797,
     "views/messages": 230,
-    "views/notes": 1_935,
-    "views/topics": 5_233,
+    "views/notes": 1_964,
+    "views/topics": 5_235,
 }
-TESTS_CEILING = 56_571
+TESTS_CEILING = 56_997
 
 
 def lines_in(path: Path) -> int:

@@ -216,6 +216,7 @@ def test_a_forgotten_paragraph(topics, small):
 
 @settings(max_examples=8, deadline=None)
 @given(st.data())
+@pytest.mark.wide
 def test_any_lines_can_be_taken_out(tmp_path_factory, data):
     """Whatever bullets a person deletes, those are gone afterwards, and all others stay."""
     with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), config=Config(topics=SMALL)) as memory:

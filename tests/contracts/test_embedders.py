@@ -91,6 +91,7 @@ socket.socket.connect = socket.socket.connect_ex = socket.create_connection = so
 """
 
 
+@pytest.mark.wide
 def test_wordllama_itself_gives_the_same_vectors(tmp_path):
     """The embedded default agrees with the package whose table it reads."""
     program = """

@@ -220,7 +220,7 @@ def test_a_model_that_talks_nonsense_leaves_the_plain_recall(memory, said):
     """The evidence is that of the first look, and a mark says what went wrong."""
     model = ScriptedModel(lambda _: said)
     answer = memory.ask("Who is Pip?", user="ann", chat=model)
-    assert answer.degraded
+    assert (answer.degraded, answer.known) == (True, None)
     assert answer.text == ""
     assert answer.citations == ()
     assert answer.marks[0].startswith("step: ")
@@ -308,6 +308,22 @@ def test_what_is_forgotten_while_a_model_thinks_is_in_no_answer(memory):
     assert "forgotten" in answer.marks[0]
     assert answer.citations == ()
     assert "adopted" not in answer.evidence.text
+
+
+def test_a_grant_that_ends_while_a_model_thinks(memory):
+    """The model, whose reply was no use, is not shown once more what was shared."""
+    memory.add("The beagle show is on Thursday.", user="team:dogs")
+    memory.admin.grant("team:dogs", user="ann")
+
+    def answered(_):
+        memory.admin.revoke("team:dogs", user="ann")
+        return {"sources": "no list"}
+
+    model = ScriptedModel(answered)
+    answer = memory.ask("When is the beagle show?", user="ann", chat=model, rounds=1)
+    assert len(model.requests) == 1
+    assert answer.text == ""
+    assert "Thursday" not in answer.evidence.text
 
 
 def test_others_write_while_a_model_thinks(memory):

@@ -302,6 +302,7 @@ def test_below_the_floor_nothing_is_recalled(memory, cook):
     [
         ("Whose greyhound chased the postman?", 0.94, 0.96),  # one in twenty is not answered all the same
         ("Did the quantum chromodynamics converge on the lattice?", 0, 0.1),
+        ("Which queue did we decide against?", 0, 0.04),
         ("Worauf reagiert meine Nichte allergisch?", 0.5, 0.5),
         ("Wie heißt der Hund von meinem Bruder?", 0.5, 0.5),
         ("私の血液型は何ですか", 0.5, 0.5),

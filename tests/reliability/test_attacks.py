@@ -115,6 +115,7 @@ def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
         assert "\nAnd I stole: the zebras" in text
 
 
+@pytest.mark.wide
 def test_counting_takes_one_connection(anywhere):
     """More threads than the pool has connections may ask for counts at once."""
     with Memory(anywhere("m"), config=Config(busy_timeout_s=5)) as memory:

@@ -383,6 +383,29 @@ def test_pages_are_in_plain_words(browser):
     assert "ChatGPT" in text_of(pages["/session?name=c0ffee-1"])
 
 
+def test_what_people_wrote_turns_no_line_around(browser):
+    """A title from right to left stands by itself: what is beside it keeps its place."""
+    title = "رحلة إلى لشبونة (2025)"
+    (seq,) = add(browser, "aya", "لشبونة", session="trip", metadata={"title": title})
+    for path, query in (
+        ("/", {}),
+        ("/", {"q": title, "session": "trip"}),
+        ("/sessions", {}),
+        ("/session", {"name": "trip"}),
+        (f"/message/{seq}", {}),
+        ("/forget", {"session": "trip"}),
+        ("/recall", {"q": title}),
+    ):
+        page = re.sub(
+            r'(?:value|href|hx-get)="[^"]*"|<pre.*?</pre>',
+            "",
+            get(browser, path, user="aya", **query),
+            flags=re.DOTALL,
+        )
+        alone = re.findall(r'(?:<bdi[^>]*>|dir="auto"[^>]*>|&#x2068;)[^<]*' + re.escape(title), page)
+        assert len(alone) == page.count(title) > 0, path
+
+
 def test_a_search_is_narrowed(browser):
     """By who said it, when, and where it came from; links keep what was chosen."""
     garden = {"metadata": {"title": "Garden"}}

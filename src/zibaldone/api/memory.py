@@ -638,6 +638,8 @@ class Memory:
         what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
         destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
         unreadable at once.
+
+        Raises InvalidInput. What is not there is counted as 0.
         """
         user = key("user", user)
         flag("dry_run", dry_run)

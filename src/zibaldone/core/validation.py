@@ -30,6 +30,7 @@ MOST: Mapping[str, int] = {
     "exclude_seqs": 100_000,
     "seqs": 1_000_000,  # to be forgotten
     "roles": 100,
+    "me": 100,  # names of one person in an import
     "among": 10_000,  # sessions of a list
     "metadata": 1_000,  # keys, operators and values of a filter, at any depth
     "views": 100,

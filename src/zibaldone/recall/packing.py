@@ -137,7 +137,7 @@ class _Context:
         self.left = self._budget_tokens = budget_tokens
         self._count, self._stems, self._deadline = count, stems, deadline
         self._parts: dict[str, Part] = {}
-        self._counted = ("", 0)  # the text that was counted last, and its tokens
+        self._counted: int | None = None  # tokens of what is kept; None: it has changed
         self._kept: dict[Place, Evidence] = {}  # by part and rank in it
         self._refused = refused or {}
         self._candidates: dict[Place, Evidence] = {}
@@ -199,7 +199,7 @@ class _Context:
                 self._keep(place, unit, cost)
                 reason = f"rank {rank} of {len(candidates)}, and its {unit.tokens} tokens fitted the budget"
             elif not (reason or unit.standing or self._views_of) and (cut := self._cut(unit, left)):
-                cost = self._tokens([cut])
+                cost = _tokens([cut], self._count)
                 left -= cost
                 taken, tokens = taken + 1, tokens + cut.tokens
                 self._keep(place, cut, cost)
@@ -218,7 +218,7 @@ class _Context:
         cost = added_tokens(shown(dated), self._count) - unit.tokens
         if cost > left:
             return 0
-        self._kept[place] = replace(dated, tokens=unit.tokens + cost)
+        self._kept[place], self._counted = replace(dated, tokens=unit.tokens + cost), None
         self.left -= cost
         return cost
 
@@ -229,12 +229,13 @@ class _Context:
 
     def count_again(self) -> None:
         """Give back what was kept free for marks of gaps that the text turned out not to have."""
-        self.left = max(self.left, self._budget_tokens - self._tokens(self._kept.values()))
+        self.left = max(self.left, self._budget_tokens - self._kept_tokens())
 
     def chosen(self) -> Chosen:
         """Drop the last units that do not fit, and return the rest."""
-        while (tokens := self._tokens(self._kept.values())) > self._budget_tokens:
+        while (tokens := self._kept_tokens()) > self._budget_tokens:
             place, _ = self._kept.popitem()
+            self._counted = None
             ranked = sum(part == place[0] for part, _ in self._candidates)
             self._reasons[place] = f"rank {place[1]} of {ranked}, and the rendered text was over the budget"
         decisions = [
@@ -267,7 +268,7 @@ class _Context:
 
     def _keep(self, place: Place, unit: Evidence, cost: int) -> None:
         self.left -= cost
-        self._kept[place] = unit
+        self._kept[place], self._counted = unit, None
         self._repeats.add(self._repeated(unit))
         if unit.standing:
             return
@@ -281,11 +282,10 @@ class _Context:
     def _repeated(self, unit: Evidence) -> tuple[str | None, str, int]:
         return unit.speaker, unit.text, unit.time.date().toordinal()
 
-    def _tokens(self, evidence: Iterable[Evidence]) -> int:
-        text = render(in_order(evidence))[0]
-        if self._counted[0] != text:
-            self._counted = text, self._count(text)
-        return self._counted[1]
+    def _kept_tokens(self) -> int:
+        if self._counted is None:
+            self._counted = _tokens(self._kept.values(), self._count)
+        return self._counted
 
 
 def added_tokens(text: str, count: Count) -> int:

@@ -30,9 +30,14 @@ _TERM_BYTES, _POSTING_BYTES = 420, 9  # of a term: two arrays, their places in t
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
 
-def saturated(frequencies: Doubles, relative_lengths: Floats, k1: float = K1, b: float = B) -> Doubles:
-    """BM25 of rows by how often they have a term, before its idf; lengths in multiples of the mean one."""
-    return frequencies * (k1 + 1) / (frequencies + k1 * (1 - b + b * relative_lengths))
+def damping(relative_lengths: Floats, k1: float = K1, b: float = B) -> Floats:
+    """The part of BM25 that a row's length has, in multiples of the mean one: the same for all terms."""
+    return k1 * (1 - b + b * relative_lengths)
+
+
+def saturated(frequencies: Doubles, damped: Floats, k1: float = K1) -> Doubles:
+    """BM25 of rows by how often they have a term, before its idf; `damped` is their `damping`."""
+    return frequencies * (k1 + 1) / (frequencies + damped)
 
 
 def inverse_frequency(df: int, n: int) -> float:

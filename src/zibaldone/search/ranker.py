@@ -21,7 +21,7 @@ from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import SILENT, Coverage, confidence
 from zibaldone.search.dense import Matrix
-from zibaldone.search.lexical import Doubles, Floats, Ints, inverse_frequency, saturated
+from zibaldone.search.lexical import Doubles, Floats, Ints, damping, inverse_frequency, saturated
 from zibaldone.search.question import LONG_DAYS, Aim, Mask, Question
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.words import words
@@ -399,18 +399,19 @@ def _lexical(index: UnitIndex, question: Question) -> tuple[dict[str, Floats], F
     covered, whole, unseen = np.zeros(n), 1e-9, 0.0
     covers, all_idfs = np.zeros(n), 1e-9
     heard = witnesses(index, question)
-    lengths = {radius: _of_people(index.windows[radius].relative_lengths, index) for radius in RADII}
+    damped = {r: damping(_of_people(index.windows[r].relative_lengths, index)) for r in RADII}
     for word in _matched(index, question):
         whole += word.weight
         unseen += 0.0 if heard[word.exact].any() else word.weight
         there, likeness = index.windows[0].spread(word.rows, word.likeness)
-        covered[there] += word.weight * np.minimum(likeness, 1)
-        covers[there] += word.idf * np.minimum(likeness, 1)
+        share = np.minimum(likeness, 1)
+        covered[there] += word.weight * share
+        covers[there] += word.idf * share
         all_idfs += word.idf
         for radius in RADII:
             window = index.windows[radius]
             there, inside = window.spread(word.rows, word.frequencies)
-            totals[radius][there] += word.idf * saturated(inside, lengths[radius][there])
+            totals[radius][there] += word.idf * saturated(inside, damped[radius][there])
     names = ("lexical", "lexical_2", "lexical_5")
     values = {name: totals[radius].astype(np.float32) for name, radius in zip(names, RADII, strict=True)}
     values["covers"] = (covers / all_idfs).astype(np.float32)

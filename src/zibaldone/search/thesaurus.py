@@ -40,7 +40,7 @@ class Thesaurus:
 
     def __len__(self) -> int:
         """Terms that have, or will have, a vector."""
-        self._settle()
+        self.settle()
         return int(np.count_nonzero(self._vectors.has(slice(None))))
 
     @property
@@ -76,7 +76,7 @@ class Thesaurus:
 
     def near(self, forms: Sequence[str], threshold: float) -> list[list[tuple[str, float]]]:
         """Per form, the vocabulary's terms of at least this cosine (above 0) with the cosine, by term."""
-        self._settle()
+        self.settle()
         if not forms or not len(self._vectors):
             return [[] for _ in forms]
         near_terms = []
@@ -89,7 +89,7 @@ class Thesaurus:
 
     def save(self, saved: SavedIndex, kept: int = 0) -> None:
         """Put there terms, forms and vectors of what is behind the first `kept` segments."""
-        self._settle()
+        self.settle()
         entries: dict[str, tuple[int, dict[str, int]]] = {}
         own = ((self._row[t], t, {form: self._uses[form] for form in of}) for t, of in self._forms.items())
         for row, term, uses in chain(*(part.all() for part in self._saved[kept:]), own):
@@ -127,7 +127,7 @@ class Thesaurus:
             self._uses.update(uses)
         self._saved, self._replaced = [], set()
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Make the vectors of changed terms."""
         if not self._changed:
             return

@@ -27,6 +27,7 @@ _BREATH = 2  # passages before and behind one of the same message
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
+_SAMPLED, _OF_EACH = 32, 200  # units by which a memory's language is told, and characters of each
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
@@ -83,6 +84,7 @@ class UnitIndex:
         self._askers = np.zeros(0, dtype=np.int64)
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
+        self._sample: str | None = None  # see `sample`
         self._measured = _Measured(dimension, saved[-1] if saved else None)
         self._saved_bytes = 0  # of what was saved, and is read where it lies
         self._starts: list[int] = []  # row where each segment begins
@@ -125,6 +127,7 @@ class UnitIndex:
         self.units.extend(units)
         self.vectors.extend(vectors)
         self._spread = _with_rows_without_vectors(self._spread, vectors)
+        self._sample = None
         texts = [unit.text for unit in units]
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
@@ -135,6 +138,20 @@ class UnitIndex:
         self.vectors.put(slice(first, first + len(vectors)), vectors)
         self._measured.measure_again(first)
         self._spread = None
+
+    def settle(self) -> None:
+        """Compute now all that the next question would be the first to need."""
+        self.thesaurus.settle()
+        self.sample()
+        if len(self):
+            self._centre()
+
+    def sample(self) -> str:
+        """The first characters of some units, from all of the log."""
+        if self._sample is None:
+            rows = np.linspace(0, len(self) - 1, num=min(len(self), _SAMPLED)).astype(int).tolist()
+            self._sample = " ".join(self.units[row].text[:_OF_EACH] for row in rows)
+        return self._sample
 
     def remove(self, rows: AbstractSet[int]) -> None:
         """Take these rows out; nothing of their text stays, and the others move up."""
@@ -147,7 +164,7 @@ class UnitIndex:
         self.thesaurus.let_go()
         self.units.keep(mask)
         self.vectors.keep(mask)
-        self._spread = None
+        self._spread = self._sample = None
         self._saved_bytes, self._starts, self._saved_rows = 0, [], 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)

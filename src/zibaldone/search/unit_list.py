@@ -216,6 +216,10 @@ class _PackedUnits:
         self.texts = saved.long_texts("unit.text")
         self._further, self._days = _ByRow(saved["unit.further"]), _ByRow(saved["unit.days"])
         self._named = {field: saved.names(f"unit.{field}s") for field in _NAMES}
+        # Read in a tenth of an array's time.
+        self._names = [(self._named[field], saved[f"unit.{field}"].data) for field in _NAMES]
+        self._numbers = [saved[f"unit.{field}"].data for field in _NUMBERS[len(_NAMES) :]]
+        self._times_us = saved["unit.times_us"].data
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -259,27 +263,26 @@ class _PackedUnits:
         return [tuple(row) for row in self.saved["unit.days"].tolist()]
 
     def unit(self, row: int) -> Unit:
-        saved = self.saved
-        kind, session, role, name = (self._named[field][int(saved[f"unit.{field}"][row])] for field in _NAMES)
+        kind, session, role, name = (names[numbers[row]] for names, numbers in self._names)
         assert kind is not None  # only who has no name
         assert session is not None
         assert role is not None
-        offset_s = int(saved["unit.offset_s"][row])
-        time_us = int(saved["unit.times_us"][int(saved["unit.time"][row])])
+        seq, part, tokens, start, is_dated, offset_s, at = (int(numbers[row]) for numbers in self._numbers)
+        time_us = int(self._times_us[at])
         zone = timezone(timedelta(seconds=offset_s)) if offset_s else UTC
         return Unit(
-            sources=(int(saved["unit.seq"][row]), *(seq for (seq,) in self._further.of(row))),
-            part=int(saved["unit.part"][row]),
+            sources=(seq, *(seq for (seq,) in self._further.of(row))),
+            part=part,
             text=self.texts[row],
             kind=kind,
-            tokens=int(saved["unit.tokens"][row]),
+            tokens=tokens,
             session=session,
             role=role,
             name=name,
             time=(_EPOCH + timedelta(microseconds=time_us)).astimezone(zone),
             days=tuple((first, last) for first, last in self._days.of(row)),
-            start=int(saved["unit.start"][row]),
-            is_dated=bool(saved["unit.is_dated"][row]),
+            start=start,
+            is_dated=bool(is_dated),
         )
 
 

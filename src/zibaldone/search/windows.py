@@ -10,6 +10,7 @@ import numpy.typing as npt
 from zibaldone.search.lexical import Doubles, Floats, Ints
 
 T = TypeVar("T", bound=np.generic)
+_MANY = 50  # of so many rows one: then all rows are summed at once, which is ten times as fast a value
 _CRUMB = 1e-9  # what differences of sums leave where nothing is
 
 
@@ -100,7 +101,9 @@ class Windows:
         return self._order[places], sums[places]
 
     def _summed(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
-        """Sum values by row, in a time that depends on the number of values alone."""
+        """Sum values by row, where they are few in a time that depends on their number alone."""
+        if len(rows) * _MANY > self._n:
+            return rows, np.bincount(rows, values, self._n).astype(np.float64, copy=False)[rows]
         if len(self._sums) != self._n:
             self._sums = np.zeros(self._n)
         np.add.at(self._sums, rows, values)

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -37,6 +38,7 @@ from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.text.purgeable_cache import telling_forgettings
+from zibaldone.views.user_cache import users_held
 
 LENGTH = struct.Struct(">Q")  # before each pickle
 READY = 0  # number of the first answer: the memory is open
@@ -109,6 +111,7 @@ def main() -> None:
 
 def _serve(connection: socket.socket, memory: Memory) -> None:
     sending, clearing = threading.Lock(), threading.Event()
+    under_way: set[int] = set()  # numbers of calls
 
     def send(answer: CallAnswer) -> None:
         data = framed(answer)
@@ -122,6 +125,9 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
         if call.method == CLEAR_CACHES:
             clearing.clear()  # later forgettings need another call
         send(answer_call(memory, replace(call, options=with_time_left(call.options, received))))
+        under_way.discard(call.number)
+        if call.method == "add" and not under_way:
+            _preload(memory, call.options["user"])
 
     with (
         telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
@@ -133,7 +139,15 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
                 if clearing.is_set():
                     continue  # the call that waits clears for this one, too
                 clearing.set()
+            under_way.add(call.number)
             threads.submit(answer, call, time.monotonic())
+
+
+def _preload(memory: Memory, user: str) -> None:
+    """Take what was added into the index of a user who recalls here, so that the next recall need not."""
+    if user in users_held():
+        with suppress(ZibaldoneError):  # who recalls next is told
+            memory.user(user).preload()
 
 
 def answer_call(memory: Memory, call: MemoryCall) -> CallAnswer:

@@ -93,6 +93,24 @@ def test_a_model_that_searches_finds_what_is_shared(chat, upstream, memory_path)
 
 
 @pytest.mark.usefixtures("shared")
+def test_a_revocation_while_the_model_searches(chat, upstream, memory_path):
+    """The round that would show it once more is not asked, and the client learns why."""
+    replies = [Reply("", calls=[("h1", "search_memory", {"query": "design review"})]) for _ in range(2)]
+
+    def reply(_):
+        if len(replies) == 1:
+            revoke(memory_path)
+        return replies.pop(0)
+
+    upstream.reply = reply
+    with pytest.raises(openai.ConflictError, match="shared no more"):
+        chat.chat.completions.create(
+            model="fake", messages=[QUESTION], extra_headers={"X-Memory-Mode": "tool"}
+        )
+    assert len(upstream.sent) == 2
+
+
+@pytest.mark.usefixtures("shared")
 def test_a_key_stays_with_its_user(serving, upstream, make_key):
     """The gateway has no way into the shared memory but the recall: a header that names it is refused."""
     key, base = make_key("ann"), serving(upstream=upstream.url)

@@ -54,10 +54,8 @@ class MessageCache(Generic[T]):
     async def find(self, key: bytes) -> T | None:
         """Return the value if the user may still read all its messages: other processes forget and revoke."""
         _, user, quoted, value = self._kept.get(key, (0.0, "", frozenset(), None))
-        if scopes := {scope for scope, _ in quoted if scope}:
-            granted = await self._memory.admin.grants(user=user)
-            if not scopes <= {grant.scope for grant in granted}:
-                return None
+        if not await may_read(self._memory, user, {scope for scope, _ in quoted}):
+            return None
         for scope, seq in quoted:
             if await self._memory.get(seq, user=scope or user) is None:
                 return None
@@ -106,6 +104,11 @@ class HiddenTurns(MessageCache[HiddenTurn]):
     def keep(self, scope: MemoryScope, session: str, call_id: str, turn: HiddenTurn) -> None:
         """Add the turn hidden beside a client's call."""
         self.put(_key(scope, session, call_id), scope.user, turn.quoted, turn)
+
+
+async def may_read(memory: AsyncMemory, user: str, scopes: set[str]) -> bool:
+    """True if all of these memories are the user's own (""), or shared with the user now."""
+    return scopes <= {""} or scopes <= {"", *(grant.scope for grant in await memory.admin.grants(user=user))}
 
 
 def _key(scope: MemoryScope, *names: str) -> bytes:

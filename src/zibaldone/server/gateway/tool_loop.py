@@ -36,6 +36,7 @@ from zibaldone.server.gateway.json_body import (
     sequence,
     set_to,
 )
+from zibaldone.server.gateway.loops import Quoted, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
 from zibaldone.server.gateway.turns import WireTurn, without_thoughts
 from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
@@ -48,6 +49,7 @@ _MOST_ROUNDS = 3  # with searches, of one answer
 _MOST_CALLS = 4  # of one round
 _NO_MORE = "No more searches for this answer: give it with what you have."
 _TOO_MANY = f"At most {_MOST_CALLS} searches at once: this one was left out."
+_NOT_SHARED = "a memory that was shared with the user is shared no more, and the answer quotes it: ask again"
 _FAILED = "Memory could not be searched just now."
 DONE = b"[DONE]"
 Ask = Callable[[bytes], Awaitable[UpstreamAnswer]]
@@ -77,13 +79,17 @@ class ToolLoop:
     """The tool loop of one exchange; `content` is the first request."""
 
     def __init__(
-        self, exchange: GatewayExchange, rounds: Rounds, request: _Request, seqs: frozenset[int]
+        self, exchange: GatewayExchange, rounds: Rounds, request: _Request, hidden: frozenset[Quoted]
     ) -> None:
         self._exchange, self._rounds, self._request = exchange, rounds, request
         recalled = exchange.report.recalled
-        in_context = recalled.evidence if recalled else ()
-        self._shown = seqs | shown_whole(in_context)
-        self._found: frozenset[tuple[str, int]] = frozenset()  # found by searches of this answer
+        cited = recalled.citations if recalled else ()
+        self._scopes = {scope for scope, _ in hidden} | {
+            citation.scope for citation in cited
+        }  # that it quotes
+        seqs = frozenset(seq for scope, seq in hidden if not scope)
+        self._shown = seqs | shown_whole(recalled.evidence if recalled else ())
+        self._found: frozenset[Quoted] = frozenset()  # found by searches of this answer
         self._appended: list[str] = []  # elements that later requests have after the client's
         self._unseen: list[str] = []  # those of them that the client does not get
         self._latest: list[str] = []  # results of the round before
@@ -103,7 +109,7 @@ class ToolLoop:
                 await self._end_round()
                 if not self._rounds.goes_on:
                     return _with_content(answer, encoded(shown))
-                answer = await ask(self._next())
+                answer = await ask(await self._next())
                 if not (answer.is_success and media_type(answer) == "application/json"):
                     return answer
 
@@ -122,7 +128,7 @@ class ToolLoop:
                 if not self._rounds.goes_on:
                     break
                 try:
-                    answer = await ask(self._next())
+                    answer = await ask(await self._next())
                     if answer.is_success and media_type(answer) == "text/event-stream":
                         continue
                     if not has_begun:
@@ -152,8 +158,11 @@ class ToolLoop:
             await self._end_round()
         return shown
 
-    def _next(self) -> bytes:
-        """Begin a round; returns its request."""
+    async def _next(self) -> bytes:
+        """Begin a round; returns its request. Raises a Problem if the user may not read all of it now."""
+        exchange = self._exchange
+        if not await may_read(exchange.services.memory, exchange.scope.user, self._scopes):
+            raise Problem(409, "not-shared", _NOT_SHARED)
         self._rounds_searched += 1
         is_last = self._rounds_searched == _MOST_ROUNDS
         appended = self._rounds.appended(self._request.body, self._appended, self._latest)
@@ -206,6 +215,7 @@ class ToolLoop:
         passages = to_found(recalled, shown_before=bool(self._shown))
         self._shown |= shown_whole(passages.evidence)
         self._found |= passages.quoted
+        self._scopes |= {scope for scope, _ in passages.quoted}
         exchange.report.searched.append(passages)
         exchange.live.searched.extend(sorted(seq for scope, seq in passages.quoted if not scope))
         return quotation(passages.text) if passages.evidence else passages.text
@@ -226,7 +236,6 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     looking = services.background.start(_hidden(exchange))
     done, _ = await asyncio.wait([looking], timeout=services.recall_timeout_s)
     hidden = looking.result() if done and looking.exception() is None else {}
-    seqs = frozenset(seq for turn in hidden.values() for scope, seq in turn.quoted if not scope)
     before = exchange.wire.continues(body)
     if before and (real := services.hidden.real(exchange.scope, before)):
         renamed = read_object(encoded(content))
@@ -235,7 +244,7 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
         request = await in_thread(_request, content, rounds, hidden)
     else:
         request = _request(content, rounds, hidden)
-    return ToolLoop(exchange, rounds, request, seqs)
+    return ToolLoop(exchange, rounds, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
 
 
 def _takes_ours(tools: object) -> bool:

@@ -64,6 +64,7 @@ def _imported(done: Imported) -> Report:
         lines.append(f"{count(done.read - done.added, 'message')} known already.")
     if done.changed:
         lines.append(f"{count(done.changed, 'message')} changed since: kept as first stored.")
+    lines += done.notes
     if done.refusals:
         lines.append(f"{done.refusals} could not be read:")
         lines += (

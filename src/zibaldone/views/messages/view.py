@@ -171,8 +171,8 @@ class MessagesView(UnitsView):
 
     def warm(self, take_snapshot: TakeSnapshot, user: str) -> None:
         """Have the user's index in memory, up to date."""
-        with take_snapshot() as now, self.index(now, user):
-            return
+        with take_snapshot() as now, self.index(now, user) as index:
+            index.settle()
 
     def housekeep(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from zibaldone.search.lexical import Doubles, Ints, LexicalIndex, inverse_frequency, saturated
+from zibaldone.search.lexical import Doubles, Ints, LexicalIndex, damping, inverse_frequency, saturated
 from zibaldone.text.words import STOP_WORDS, terms
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document
@@ -130,7 +130,7 @@ def bm25(indexes: Sequence[LexicalIndex], wanted: Mapping[str, float]) -> list[D
         idf = inverse_frequency(sum(index.df(term) for index in indexes), n)
         for index, length, score in zip(indexes, lengths, scores, strict=True):
             rows, counts = index.postings(term)
-            score[rows] += weight * idf * saturated(counts, length[rows], K1, B)
+            score[rows] += weight * idf * saturated(counts, damping(length[rows], K1, B), K1)
     return scores
 
 
