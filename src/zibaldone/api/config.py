@@ -100,12 +100,12 @@ class Config:
 
     def with_environment(self, path: str | Path) -> Config:
         """Take what stands at its default from the ZIBALDONE_* variables, for the memory at this path."""
-        replica = settings.replica() if is_database_url(path) else None
+        replica = settings.text("REPLICA") if is_database_url(path) else None
         return replace(
             self,
             ceilings=self.ceilings or settings.ceilings(),
-            audit=self.audit or settings.audit(),
-            blocks=self.blocks or settings.blocks(),
+            audit=self.audit or settings.switch("AUDIT"),
+            blocks=self.blocks or settings.text("BLOCKS"),
             replica=self.replica or replica,
             user_keys=self.user_keys or settings.user_keys(),
             wall_key=self.wall_key or settings.wall_key(),

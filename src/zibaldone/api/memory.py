@@ -134,7 +134,7 @@ class Memory:
             place,
             embedder=vectors,
             chat=answering,
-            reranker=settings.reranker() if reranker is None else reranker,
+            reranker=settings.text("RERANKER") if reranker is None else reranker,
             key=settings.key() if key is None else key,
             config=config.with_environment(place),
         )
