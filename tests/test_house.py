@@ -329,30 +329,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 450,
-    "adapters": 2_272,
-    "api": 4_222,
-    "cli": 5_414,
-    "core": 969,
+    ".": 448,
+    "adapters": 2_270,
+    "api": 4_179,
+    "cli": 5_415,
+    "core": 949,
     "engine": 4_376,
     "importers": 3_502,
     "log": 2_545,
-    "models": 2_692,
-    "recall": 1_917,
-    "search": 2_953,
-    "server": 9_639,
+    "models": 2_611,
+    "recall": 1_919,
+    "search": 2_980,
+    "server": 9_666,
     "storage": 4_857,
     "testing": 507,
-    "text": 2_904,
-    "views": 2_014,
-    "views/chunks": 2_826,
-    "views/hierarchy": 3_098,
+    "text": 2_739,
+    "views": 2_012,
+    "views/chunks": 2_798,
+    "views/hierarchy": 3_070,
     "views/kvcache": 4_797,
     "views/messages": 230,
-    "views/notes": 1_964,
-    "views/topics": 5_235,
+    "views/notes": 1_942,
+    "views/topics": 5_206,
 }
-TESTS_CEILING = 56_997
+TESTS_CEILING = 57_014
 
 
 def lines_in(path: Path) -> int:
