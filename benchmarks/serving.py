@@ -292,6 +292,7 @@ async def talk(
     phase: str,
     exchanges: Sequence[tuple[str, str]],
     views: Sequence[str] = (),
+    pause_s: float = 0.0,
 ) -> list[Sample]:
     """One user's exchanges, one after the other, in sessions of a few."""
     samples: list[Sample] = []
@@ -303,6 +304,7 @@ async def talk(
         for number, (question, answer) in enumerate(exchanges):
             said = said if number % _TURNS else list(opening)
             said.append({"role": "user", "content": question})
+            await asyncio.sleep(pause_s)
             scope = (user.name, f"{phase}/{number // _TURNS}")
             name, asked = f"{arm}/{phase}/{user.name}/{number}", views if arm == "gateway" else ()
             sample = await send(client, port, said, answer, name, scope, views=asked)
@@ -311,13 +313,16 @@ async def talk(
     return samples
 
 
-async def again(records: Mapping[str, Any], samples: Sequence[Sample], port: int) -> list[Sample]:
+async def again(
+    records: Mapping[str, Any], samples: Sequence[Sample], port: int, pause_s: float = 0.0
+) -> list[Sample]:
     """The prompts that the gateway made of these requests, straight to the upstream."""
     done = []
     async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
         for sample in samples:
             if sample.fault is None:
                 messages = records[sample.request]["messages"]
+                await asyncio.sleep(pause_s)
                 name, scope = sample.request.replace("gateway", "same", 1), (sample.user, sample.session)
                 done.append(await send(client, port, messages, sample.answer, name, scope))
     return done
@@ -361,7 +366,7 @@ def row(
     ]
     firsts = [1000 * (sample.first - sample.sent) for sample in well]
     memory = [sample.memory_ms for sample in well if sample.memory_ms is not None]
-    rate = concurrency / fmean(sample.ended - sample.sent for sample in well)  # nobody pauses
+    rate = concurrency / fmean(sample.ended - sample.sent for sample in well)  # without pauses
     return ServingRow(
         arm=arm,
         concurrency=concurrency,
@@ -395,6 +400,7 @@ def measure(
     views: Sequence[str] = (),
     *,
     full: bool = False,
+    pause_s: float = 0.0,
 ) -> tuple[list[ServingRow], list[Sample]]:
     """All arms at every concurrency; and all that went through the gateway."""
 
@@ -407,12 +413,15 @@ def measure(
         arm: str, at: int, phase: str, texts: Sequence[list[tuple[str, str]]]
     ) -> list[Sample]:
         to = port if arm == "gateway" else upstream_port
-        talks = (talk(user, arm, to, phase, own, views) for user, own in zip(users[:at], texts, strict=True))
+        talks = (
+            talk(user, arm, to, phase, own, views, pause_s)
+            for user, own in zip(users[:at], texts, strict=True)
+        )
         return [sample for ours in await asyncio.gather(*talks) for sample in ours]
 
     async def all_again(samples: Sequence[Sample], made: Mapping[str, Any]) -> list[Sample]:
         by_user = [[sample for sample in samples if sample.user == user.name] for user in users]
-        replays = (again(made, own, upstream_port) for own in by_user)
+        replays = (again(made, own, upstream_port, pause_s) for own in by_user)
         return [sample for ours in await asyncio.gather(*replays) for sample in ours]
 
     rows: list[ServingRow] = []
@@ -533,9 +542,9 @@ def prefixes(user: ServedUser, upstream_port: int, port: int) -> list[PrefixRow]
 _GROWTH_WARM, _GROWTH_EVERY = 600, 50  # turns; until then a cache of 512 loops fills
 _GROWTH_NOTE = (
     "One user talks in sessions of six turns. After a warm-up: anonymous memory of the server, and of the"
-    " process that recalls, in kB a turn: from the least of the first quarter of the samples to that of the"
-    " last, since memory that is free goes back to the system every 30 s, and saving an index takes some for"
-    " a moment."
+    " process that recalls, in kB a turn: from the least of the first half of the samples to that of the"
+    " second. What is not saved of an index is in memory, up to 1000 messages, and goes when it is saved: halves"
+    " of more than 500 turns hold that whole."
 )
 
 
@@ -605,6 +614,7 @@ def main() -> None:
     parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
     parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
     parser.add_argument("--timeout", type=int, default=300, help="ms that a recall may take")
+    parser.add_argument("--pause", type=int, default=0, help="ms between an answer and the next question")
     parser.add_argument("--processes", type=int, default=1, help="that recall and store for the gateway")
     parser.add_argument("--views", help="recall from these alone, with commas; else from the usual ones")
     parser.add_argument("--full", action="store_true", help="beside it, the whole history in every prompt")
@@ -635,7 +645,9 @@ def main() -> None:
                 output = given.output or results.RESULTS / "growth.json"
                 results.write(output, figures | {"data": given.path.name, "rows": grown})
                 return
-            rows, remembered = measure(users, concurrency, given.requests, *ports, views, full=given.full)
+            rows, remembered = measure(
+                users, concurrency, given.requests, *ports, views, full=given.full, pause_s=given.pause / 1000
+            )
         counted = audit(Path(folder), remembered)
     loads = {"before": load_before, "after": os.getloadavg()[0]}
     _show("serving", rows, f"log: {counted}, load: {loads}")

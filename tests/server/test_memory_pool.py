@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import queue
 import signal
+import socket
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -12,12 +15,13 @@ from hostile import HostileFolder
 from memories import open_async_memory, open_memory
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
+from zibaldone.api.user import User
 from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
 from zibaldone.log.audit import Actor
 from zibaldone.server.cache_sync import sync_caches
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.memory_pool import MemoryPool
-from zibaldone.server.pool_process import CLEAR_CACHES, MemoryCall, answer_call
+from zibaldone.server.pool_process import CLEAR_CACHES, MemoryCall, answer_call, answer_calls, framed
 from zibaldone.views.user_cache import users_held
 
 TOLD = ("My sister Amalia lives in Porto.", "I play the cello on Tuesdays.", "My bicycle is green.")
@@ -206,6 +210,25 @@ def test_a_process_lets_go_of_keys_that_its_server_has_destroyed(tmp_path):
         assert not answer_call(there, MemoryCall(-1, CLEAR_CACHES, {}, Actor())).failed
         assert not there._database.keyring._held
         assert "Porto" in there.recall(QUESTION, user="bob").text
+
+
+def test_what_is_added_is_taken_in_before_somebody_asks(tmp_path, monkeypatch):
+    """Of a user who recalls in the process, and of nobody else: an import of others builds no index."""
+    taken_in = queue.SimpleQueue()
+    monkeypatch.setattr(User, "preload", lambda user: taken_in.put(user.name))
+    ours, theirs = socket.socketpair()
+    with ours, theirs, Memory(tmp_path) as memory:
+        memory.add(TOLD[0], user="ann")
+        memory.recall(QUESTION, user="ann")
+        answering = threading.Thread(target=answer_calls, args=(theirs, memory))
+        answering.start()
+        for number, user in enumerate(("zoe", "ann")):
+            ours.sendall(framed(MemoryCall(number, "add", {"messages": TOLD[1], "user": user}, Actor())))
+            ours.recv(2**16)
+        assert taken_in.get(timeout=20) == "ann"
+        assert taken_in.empty()
+        ours.shutdown(socket.SHUT_WR)
+        answering.join(20)
 
 
 @pytest.mark.wide

@@ -106,12 +106,14 @@ def main() -> None:
             for chore in (trim_heaps(), sync_caches(memory)):
                 threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
             connection.sendall(framed(CallAnswer(READY, None)))
-            _serve(connection, memory)
+            answer_calls(connection, memory)
 
 
-def _serve(connection: socket.socket, memory: Memory) -> None:
+def answer_calls(connection: socket.socket, memory: Memory) -> None:
+    """Answer calls until the server is gone; while nobody waits, take in what was added."""
     sending, clearing = threading.Lock(), threading.Event()
     under_way: set[int] = set()  # numbers of calls
+    added: dict[str, None] = {}  # users to whom was added
 
     def send(answer: CallAnswer) -> None:
         data = framed(answer)
@@ -126,8 +128,11 @@ def _serve(connection: socket.socket, memory: Memory) -> None:
             clearing.clear()  # later forgettings need another call
         send(answer_call(memory, replace(call, options=with_time_left(call.options, received))))
         under_way.discard(call.number)
-        if call.method == "add" and not under_way:
-            _preload(memory, call.options["user"])
+        if call.method == "add":
+            added[call.options["user"]] = None
+        while added and not under_way:  # the one who spoke last first
+            with suppress(KeyError):  # another thread has taken the last
+                _preload(memory, added.popitem()[0])
 
     with (
         telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
