@@ -445,6 +445,17 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
     assert odds["assistant"][1] > odds["user"][1] / 2
 
 
+def test_what_both_chose_may_be_the_assistant_s_words(memory, new_user):
+    """Who asks what "we" picked does not ask about themselves: an assistant's answer counts."""
+    user = new_user()
+    talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
+    asked = "Which license do we pick for the parser?"
+    answer = Message("MPL-2.0 it is: its terms cover single files.", "assistant", session="license")
+    memory.add([*talk, Message(asked, session="license"), answer], user=user)
+    for question in (asked, "which license did we pick for our parser?"):
+        assert "MPL-2.0" in memory.recall(question, user=user, budget_tokens=100).text
+
+
 def test_what_the_assistant_alone_said_is_found(memory, new_user):
     """Nobody asks about themselves, so its words count as anybody's."""
     user = new_user()

@@ -284,6 +284,8 @@ def test_a_receipt_has_an_address(browser):
     assert "1 message added" in text_of(browser.get(str(imported.url)).text)
     link = re.search(r'href="([^"]+file=1[^"]*)"', imported.text)[1]
     assert browser.get(unescape(link)).json()["added"] == 1
+    browser.post("/forget?user=flo", data={"everything": "yes", "name": "flo"})
+    assert browser.get(unescape(link)).status_code == 404  # it might quote what is forgotten
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/serch?q=x", "/message/999?user=ann", "/static/none.css"])
@@ -330,7 +332,8 @@ def test_a_file_is_imported(browser):
     half = ("half.jsonl", line.encode().replace(b"keep", b"sell") + b'\n{"role": "user"}', "application/json")
     report = text_of(post(browser, "/import", "ida", {}, files={"file": half}).text)
     assert "1 message added" in report
-    assert "1 could not be read: " in report
+    assert "1 could not be read: half.jsonl: " in report
+    assert "tmp" not in report
     broken = post(browser, "/import", "ida", {}, files={"file": ("notes.bin", b"\0\1", "x/y")})
     assert "notes.bin" in text_of(broken.text)
     assert "upload" not in text_of(broken.text)

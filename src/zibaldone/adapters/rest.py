@@ -78,7 +78,7 @@ class _Connected:
                 where = f"no whole answer came from {self._client.base_url} ({type(error).__name__})"
                 failure: ZibaldoneError = StorageUnreachable(f"{where}: check that it runs")
             else:
-                if answer.is_success:
+                if answer.is_success and _is_json(answer):
                     return answer.json()
                 if answer.status_code == 404 and operation.name == "getMessage":
                     return None
@@ -102,9 +102,13 @@ class _Connected:
         return things
 
 
+def _is_json(answer: httpx2.Response) -> bool:
+    return "json" in answer.headers.get("content-type", "")
+
+
 def _error(answer: httpx2.Response) -> ZibaldoneError:
     """Return the library's own error for a problem, or the root of all."""
-    problem = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+    problem = answer.json() if _is_json(answer) else {}
     code = problem.get("type", f"HTTP {answer.status_code}").rpartition(":")[2]
     detail = problem.get("detail", "is it a zibaldone server?")
     return _BY_CODE[code](detail) if code in _BY_CODE else ZibaldoneError(f"{code}: {detail}")

@@ -205,7 +205,7 @@ class Memory:
         name, type and hash are kept, and with `keep_files` their bytes: `User.attachments` has them.
 
         Into a shared memory, `user="team:design"`, write `by` the user who does: they need a grant to write,
-        their messages have their name unless they say another, and metadata's "written_by".
+        their messages have their name, behind another that they say, and metadata's "written_by".
 
         Raises InvalidMessage, IdConflict, NotGranted, StorageBusy, StorageFull.
         """

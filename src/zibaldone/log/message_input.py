@@ -258,10 +258,12 @@ def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool)
 
 
 def _signed(message: Message, by: str | None) -> Message:
-    """The message with who wrote it into a shared memory."""
+    """The message with who wrote it into a shared memory, whoever it says has spoken."""
     if by is None:
         return message
-    name = by if message.name is None and message.role not in MACHINES else message.name
+    name = message.name
+    if message.role not in MACHINES and name != by:
+        name = f"{name} (by {by})" if name else by
     return replace(message, name=name, metadata={**message.metadata, WRITTEN_BY: by})
 
 
