@@ -329,18 +329,18 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 448,
-    "adapters": 2_270,
+    ".": 452,
+    "adapters": 2_274,
     "api": 4_179,
     "cli": 5_415,
     "core": 949,
     "engine": 4_376,
     "importers": 3_502,
-    "log": 2_545,
+    "log": 2_547,
     "models": 2_611,
     "recall": 1_919,
     "search": 2_980,
-    "server": 9_666,
+    "server": 9_682,
     "storage": 4_857,
     "testing": 507,
     "text": 2_739,
@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_942,
     "views/topics": 5_206,
 }
-TESTS_CEILING = 57_014
+TESTS_CEILING = 57_064
 
 
 def lines_in(path: Path) -> int:
