@@ -30,7 +30,8 @@ from zibaldone.storage.objects import FileObjects
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, chunks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks import MemAttention, Placement, table
+from zibaldone.views.chunks import table
+from zibaldone.views.chunks.config import MemAttention, Placement
 from zibaldone.views.chunks.storage.placement import Matrix, arrange
 from zibaldone.views.chunks.storage.records import Record, RecordStore, release
 from zibaldone.views.own_rows import generations

@@ -40,7 +40,7 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import ScriptedModel
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.tasks import Listed, PickDocuments
 
 _H = Consolidation()

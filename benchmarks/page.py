@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,12 @@ chats written by hand, with questions as people type them; `made` are questions 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A section: its title, a sentence, and the columns shown, as "key=heading; key; ..."; all without any.
-
-    With `across`, the values of those keys are columns, and a cell has the `cell` keys of its row.
-    """
+    """A section: its title, a sentence, and the columns shown, as "key=heading; key; ..."; or all."""
 
     title: str = ""
     says: str = ""
     columns: str = ""
-    across: Sequence[str] = ()
-    cell: Sequence[str] = ()
+    budgets: Sequence[int] = ()  # of shares, those shown; or all
 
     @property
     def headings(self) -> dict[str, str]:
@@ -52,18 +49,13 @@ class Table:
         return {key: heading or key.replace("_", " ") for key, _, heading in pairs}
 
 
-_KV = (
-    "arm=in sight; gain=against no memory; against=against the turns as text; multi_hop; single_hop;"
-    " evidence;"
-    "memory_tokens=as keys; prefill_tokens=prefilled"
-)
 TABLES = {
     "read": Table(
         "Answers",
         "Read and judged by a strong language model, which did not know what made an answer; samples of"
         " development"
         " data. `ask` may look again; its tokens are those of all evidence at the end.",
-        "data; system; tokens=budget; questions; score=right; tokens used=tokens read; requests; commit",
+        "data; system; tokens=budget; questions; score=right; tokens used=tokens read; requests",
     ),
     "views": Table(
         "Answers by view",
@@ -72,8 +64,7 @@ TABLES = {
         " what made an answer; the .967 of `ask` is an upper bound, for its queries used names that its"
         " reader had seen.",
         "conversation; read from; score=right of 60; of what never was; tokens read; requests per"
-        " question=requests;"
-        "consolidation calls per 1,000 messages=calls before, per 1,000 messages",
+        " question=requests",
     ),
     "pin": Table(
         "Evidence",
@@ -82,9 +73,10 @@ TABLES = {
         " 2026-11-28.",
     ),
     "ranker-static": Table(
-        "Weights of the ranker, static vectors", "Shipped, fitted without the data set, and fitted on all."
+        "Weights of the ranker",
+        "Shipped, fitted without the data set, and fitted on all.",
+        budgets=(1000,),
     ),
-    "ranker-encoder": Table("The same, vectors of all-MiniLM-L6-v2"),
     "confidence": Table(
         "Confidence",
         "Questions that a memory of so many messages can answer, and such as were never said. AUC by"
@@ -105,9 +97,9 @@ TABLES = {
     ),
     "consolidation": Table(
         "What a strong model's views cost",
-        "Tokens of requests and answers by the embedded tokenizer; no answer was refused.",
-        "conversation; view; calls; calls per 1,000 messages=per 1,000 messages; request tokens; answer"
-        " tokens; per raw token",
+        "Calls, and tokens of requests and answers by the embedded tokenizer; no answer was refused.",
+        "conversation; view; calls per 1,000 messages=per 1,000 messages; per raw token=model tokens a raw"
+        " one",
     ),
     "prefixes": Table(
         "Prefix caches",
@@ -134,38 +126,6 @@ TABLES = {
         "search_page_p50_ms=search p50; search_page_p95_ms=p95; search_page_cpu_ms=processor;"
         "typing_p50_ms=typing p50; typing_p95_ms=p95; typing_cpu_ms=processor",
     ),
-    "akashic-9": Table(
-        "Akashic, Figure 9: serving with chunks",
-        "First token p50 in ms / seconds a token / requests a second, at 1, 4 and 8 at a time; 144 turns,"
-        " none lost"
-        " or doubled. `same` sends the gateway's prompts straight on, `full` the whole history.",
-        "arm",
-        ("concurrency",),
-        ("first_token_p50_ms", "s_per_token", "requests_per_s"),
-    ),
-    "akashic": Table(
-        "Akashic, Figure 10",
-        "Blocks read a request / bytes on disk / bytes written, the last two for each byte of chunks;"
-        " without updates"
-        " and with a fifth.",
-        "layout",
-        ("data", "updates"),
-        ("reads", "space", "write"),
-    ),
-    "xmemory": Table(
-        "xMemory's tables",
-        "Evidence of 760 questions of LoCoMo offline, and the difference from `full`, paired. f (Eq. 1)"
-        " prefers"
-        " singletons: 1.56; random fours 1.35, guided 1.08, default 1.07, default shuffled 1.03.",
-        "table; setting; evidence; over full; its error=error; tokens; themes; reassigned; covered; blocks;"
-        " block tokens",
-    ),
-    "kv-smollm2": Table(
-        "MemArt, Tables 2 and 3: SmolLM2-135M, 40 questions",
-        "Log-probability a token of LoCoMo's gold answer, 512 tokens in sight.",
-        _KV,
-    ),
-    "kv-gemma3": Table("The same: Gemma 3 270M, 20 questions", "", _KV),
     "kv_order": Table(
         "Order of memory between turns",
         "Shares of a prompt that are kept, and that a prefix cache shares.",
@@ -177,13 +137,13 @@ TABLES = {
         "memory; name=as; computed_tokens=computed; ms",
     ),
 }
-# Each figure of these stands on the page of the papers, beside the paper's own.
-IN_PAPERS = {"akashic-2", "akashic-11", "akashic-12", "infini", "kv-figures", "kv-multihop", "kv-singlehop"}
+# Figures that stand on the page of the papers, beside each paper's own; of the last, on that of decisions.
+_ELSEWHERE = ("akashic", "infini", "kv-", "xmemory", "ranker-encoder")
 
 
 def page(files: Sequence[Path]) -> str:
     """The whole page: the sections of `TABLES`, then the files that nothing names."""
-    there = {file.stem: file for file in files if file.stem not in IN_PAPERS}
+    there = {file.stem: file for file in files if not file.stem.startswith(_ELSEWHERE)}
     order = [*(name for name in TABLES if name in there), *(name for name in there if name not in TABLES)]
     return "\n".join([_HEAD, *(section(TABLES.get(name, Table()), there[name]) for name in order)])
 
@@ -193,41 +153,29 @@ def section(table: Table, file: Path) -> str:
     made = json.loads(file.read_text(encoding="utf-8"))
     rows = made["rows"]
     shares = bool(rows) and {"data", "row", "budget", "mean", "error"} <= rows[0].keys()
-    lines = _shares(rows) if shares else _across(table, rows) if table.across else _plain(table, rows)
-    by = f"`{made['command']}`, commit {made['commit']}, {made['date'][:10]}."
+    lines = _shares(table, rows) if shares else _plain(table, rows)
+    commits = sorted({row["commit"] for row in rows if "commit" in row}) or [made["commit"]]
+    by = f"`{made['command']}`, commit {', '.join(commits)}, {made['date'][:10]}."
     says = f"{table.says} " if table.says else ""
     return f"## {table.title or made.get('title', file.stem)}\n\n{says}{by}\n\n" + "\n".join(lines) + "\n"
 
 
-def _shares(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each data set, a column for each system and budget."""
-    columns = list(dict.fromkeys((row["budget"], row["row"]) for row in rows))
-    columns.sort(key=lambda column: column[0])
-    cells = {(row["data"], row["budget"], row["row"]): row for row in rows}
-    questions = {row["data"]: row["questions"] for row in rows}
-    yield from _head(["data", "questions", *(f"{name}, {budget:,}" for budget, name in columns)])
-    for data, count in questions.items():
-        found = [cells.get((data, *column)) for column in columns]
-        shown = [f"{_number(cell['mean'])}±{_number(cell['error'])}" if cell else "" for cell in found]
-        yield _line([data, str(count), *shown])
-
-
-def _across(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each value of the columns, and a cell for each value of `across`."""
-    ((key, heading),) = table.headings.items()
-    places = list(dict.fromkeys(_place(table, row) for row in rows))
-    yield from _head([heading, *places])
-    for name in dict.fromkeys(row[key] for row in rows):
-        cells = {
-            _place(table, row): " / ".join(_cell(row[of]) for of in table.cell)
-            for row in rows
-            if row[key] == name
-        }
-        yield _line([name, *(cells.get(place, "") for place in places)])
-
-
-def _place(table: Table, row: Mapping[str, Any]) -> str:
-    return ", ".join(str(row[key]) for key in table.across)
+def _shares(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each data set, a column for each system and budget; a table for each set of columns."""
+    shown = [row for row in rows if not table.budgets or row["budget"] in table.budgets]
+    cells = {(row["data"], row["budget"], row["row"]): row for row in shown}
+    columns = {
+        data: tuple(sorted(((budget, name) for of, budget, name in cells if of == data), key=itemgetter(0)))
+        for data in dict.fromkeys(row["data"] for row in shown)
+    }
+    for place, kinds in enumerate(dict.fromkeys(columns.values())):
+        if place:
+            yield ""
+        yield from _head(["data", "questions", *(f"{name}, {budget:,}" for budget, name in kinds)])
+        for data in (data for data in columns if columns[data] == kinds):
+            found = [cells[data, *kind] for kind in kinds]
+            figures = [f"{_number(cell['mean'])}±{_number(cell['error'])}" for cell in found]
+            yield _line([data, str(found[0]["questions"]), *figures])
 
 
 def _plain(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -278,7 +226,7 @@ def foreign(text: str) -> list[str]:
 
     if shutil.which("git") is None or git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
         return []
-    named = sorted(set(re.findall(r"(?:commit |\| )([0-9a-f]{8,40})\b", text)))
+    named = sorted(set(re.findall(r"\b[0-9a-f]{8,40}\b", text)))
     return [commit for commit in named if git("merge-base", "--is-ancestor", commit, "HEAD").returncode]
 
 

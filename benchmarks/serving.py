@@ -543,8 +543,8 @@ _GROWTH_WARM, _GROWTH_EVERY = 600, 50  # turns; until then a cache of 512 loops 
 _GROWTH_NOTE = (
     "One user talks in sessions of six turns. After a warm-up: anonymous memory of the server, and of the"
     " process that recalls, in kB a turn: from the least of the first half of the samples to that of the"
-    " second. Up to 1000 messages of an index are in memory until they are saved, and then in a file: halves"
-    " of less than 500 turns show a part of that saw, and no growth."
+    " second. What is not saved of an index is in memory, up to 1000 messages, and goes when it is saved:"
+    " halves of more than 500 turns hold that whole."
 )
 
 

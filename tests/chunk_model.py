@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from zibaldone.models import ChatRequest
+from zibaldone.models.base import ChatRequest
 from zibaldone.testing import ScriptedModel
 
 Answering = Callable[[Mapping[str, Any]], Mapping[str, Any]]

@@ -8,12 +8,14 @@ import re
 import runpy
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from itertools import dropwhile
 from pathlib import Path
 
 import pytest
 import typer
+import yaml
 from openai import OpenAI
 from typer.testing import CliRunner
 
@@ -70,6 +72,11 @@ def test_examples_run_and_print_what_the_page_says(page, model, tmp_path, monkey
 def test_the_pages_with_examples_are_known():
     """None of the pages that a reader begins with has lost them."""
     assert {"README.md", "docs/tutorial.md", "docs/concepts.md", "docs/extending.md"} <= set(EXAMPLES)
+
+
+def test_a_part_of_one_s_own_is_under_sixty_lines():
+    """An embedder, a reranker and a view, each with its use."""
+    assert [len(code.splitlines()) < 60 for code, _ in EXAMPLES["docs/extending.md"]] == [True] * 3
 
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -140,6 +147,14 @@ def test_each_benchmark_is_taken(words, monkeypatch):
         runpy.run_module(words[2], run_name="__main__", alter_sys=True)
 
 
+def test_each_configuration_is_read_by_its_programs():
+    """Blocks of TOML, JSON and YAML are such, whatever stands in them."""
+    readers = {"toml": tomllib.loads, "json": json.loads, "yaml": yaml.safe_load}
+    blocks = [block for text in PAGES.values() for block in FENCE.findall(text) if block[0] in readers]
+    assert {kind for kind, _ in blocks} == set(readers)
+    assert all(isinstance(readers[kind](block), dict) for kind, block in blocks)
+
+
 def test_each_make_line_has_its_target():
     """In the Makefile."""
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -175,7 +190,13 @@ def erasure(folder: Path) -> None:
 
 
 # Pages whose lines are a story: run one after the other, behind what the page or this sets up.
-STORIES = {"docs/tutorial.md": None, "docs/history.md": history, "docs/erasure.md": erasure}
+STORIES = {
+    "docs/tutorial.md": None,
+    "docs/history.md": history,
+    "docs/erasure.md": erasure,
+    "docs/assistants.md": None,
+    "docs/rebuilding.md": None,
+}
 NEEDS_MORE = {"open", "serve", "mcp", "ask"}  # a browser, a port, a model
 
 

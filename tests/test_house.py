@@ -329,30 +329,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 443,
-    "adapters": 2_269,
-    "api": 4_187,
-    "cli": 5_401,
-    "core": 960,
-    "engine": 4_372,
-    "importers": 3_398,
-    "log": 2_616,
-    "models": 2_645,
-    "recall": 1_910,
-    "search": 2_924,
-    "server": 9_579,
-    "storage": 4_868,
+    ".": 452,
+    "adapters": 2_274,
+    "api": 4_179,
+    "cli": 5_415,
+    "core": 949,
+    "engine": 4_376,
+    "importers": 3_502,
+    "log": 2_547,
+    "models": 2_611,
+    "recall": 1_919,
+    "search": 2_980,
+    "server": 9_682,
+    "storage": 4_857,
     "testing": 507,
-    "text": 2_873,
-    "views": 2_046,
-    "views/chunks": 2_826,
-    "views/hierarchy": 3_098,
+    "text": 2_739,
+    "views": 2_012,
+    "views/chunks": 2_798,
+    "views/hierarchy": 3_070,
     "views/kvcache": 4_797,
     "views/messages": 230,
-    "views/notes": 1_935,
-    "views/topics": 5_233,
+    "views/notes": 1_942,
+    "views/topics": 5_206,
 }
-TESTS_CEILING = 56_571
+TESTS_CEILING = 57_064
 
 
 def lines_in(path: Path) -> int:

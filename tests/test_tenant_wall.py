@@ -337,7 +337,7 @@ def test_a_guessed_name_opens_nothing(shared):
 
 @EVERYWHERE
 def test_writing_needs_a_grant_to_write(shared):
-    """It keeps who wrote it, whatever they say of themselves; corrections are nobody's but an admin's."""
+    """It keeps who wrote it, whoever they say has spoken; corrections are nobody's but an admin's."""
     shared.admin.grant(TEAM, user="ann")
     with pytest.raises(NotGranted, match="may not write"):
         shared.add("Friday, rather.", user=TEAM, by="ann")
@@ -345,6 +345,8 @@ def test_writing_needs_a_grant_to_write(shared):
     forged = {"content": "Friday, rather.", "metadata": {"written_by": "bob"}}
     (stored,) = shared.add(forged, user=TEAM, by="ann")
     assert (stored.seq, stored.name, stored.metadata["written_by"]) == (3, "ann", "ann")
+    (named,) = shared.add({"content": "I quit.", "name": "bob"}, user=TEAM, by="ann")
+    assert named.name == "bob (by ann)"
     with pytest.raises(NotGranted, match="corrected"):
         shared.add(
             {"role": "editor", "content": "x", "metadata": {"corrects": {"seqs": [1]}}}, user=TEAM, by="ann"

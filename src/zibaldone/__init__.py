@@ -63,28 +63,27 @@ if TYPE_CHECKING:
     from zibaldone.log.grants import Grant
     from zibaldone.log.message_input import Attachment
     from zibaldone.log.retention import Retention, RetentionRule
-    from zibaldone.models import (
-        Ceilings,
-        ChatModel,
-        Embedder,
-        OpenAIChat,
-        OpenAIEmbedder,
-        Prices,
-        RecordedModel,
-        Reranker,
-        StaticEmbedder,
-        Usage,
-    )
+    from zibaldone.models.base import ChatModel, Embedder, Reranker
+    from zibaldone.models.meter import Ceilings, Prices, Usage
+    from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
+    from zibaldone.models.recorded import RecordedModel
+    from zibaldone.models.static import StaticEmbedder
     from zibaldone.recall.ask import Answer, Step
     from zibaldone.recall.lookup import Lookup
     from zibaldone.recall.result import Passages, Recall
     from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
     from zibaldone.views.base import Content, Counted
-    from zibaldone.views.chunks import MemAttention, Past, Placement, StoredChunk
+    from zibaldone.views.chunks.chunk import Past, StoredChunk
+    from zibaldone.views.chunks.config import MemAttention, Placement
     from zibaldone.views.chunks.storage.placement import Moved
-    from zibaldone.views.hierarchy import Episode, Semantic, Statement, Theme, XMemory
+    from zibaldone.views.hierarchy.config import XMemory
+    from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
+    from zibaldone.views.hierarchy.themes import Theme
     from zibaldone.views.notes import UserNote
-    from zibaldone.views.topics import Consolidation, Document, Entry, Toolset
+    from zibaldone.views.topics.config import Consolidation
+    from zibaldone.views.topics.markdown.document import Document
+    from zibaldone.views.topics.markdown.entry import Entry
+    from zibaldone.views.topics.read.agent_tools import Toolset
 
 __all__ = [
     "Admin",
@@ -230,18 +229,11 @@ _HOMES = {
     "engine.maintenance": ("Behind", "Maintained"),
     "api.memory": ("Memory",),
     "log.message_input": ("Attachment",),
-    "models": (
-        "Ceilings",
-        "ChatModel",
-        "Embedder",
-        "OpenAIChat",
-        "OpenAIEmbedder",
-        "Prices",
-        "RecordedModel",
-        "Reranker",
-        "StaticEmbedder",
-        "Usage",
-    ),
+    "models.base": ("ChatModel", "Embedder", "Reranker"),
+    "models.meter": ("Ceilings", "Prices", "Usage"),
+    "models.openai": ("OpenAIChat", "OpenAIEmbedder"),
+    "models.recorded": ("RecordedModel",),
+    "models.static": ("StaticEmbedder",),
     "api.profile": ("AsyncProfile", "Profile"),
     "engine.rebuilding.builds": ("Build", "BuildDiff", "BuildStatus", "ChangedContent"),
     "engine.rebuilding.estimate": ("RebuildEstimate",),
@@ -250,11 +242,17 @@ _HOMES = {
     "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
     "engine.verification.receipts": ("Leftover", "LookedAt", "Verification"),
     "views.base": ("Content", "Counted"),
-    "views.chunks": ("MemAttention", "Past", "Placement", "StoredChunk"),
+    "views.chunks.chunk": ("Past", "StoredChunk"),
+    "views.chunks.config": ("MemAttention", "Placement"),
     "views.chunks.storage.placement": ("Moved",),
-    "views.hierarchy": ("Episode", "Semantic", "Statement", "Theme", "XMemory"),
+    "views.hierarchy.config": ("XMemory",),
+    "views.hierarchy.nodes": ("Episode", "Semantic", "Statement"),
+    "views.hierarchy.themes": ("Theme",),
     "views.notes": ("UserNote",),
-    "views.topics": ("Consolidation", "Document", "Entry", "Toolset"),
+    "views.topics.config": ("Consolidation",),
+    "views.topics.markdown.document": ("Document",),
+    "views.topics.markdown.entry": ("Entry",),
+    "views.topics.read.agent_tools": ("Toolset",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -263,10 +261,14 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import gc
+    import threading
     from importlib import import_module
 
-    pauses = gc.isenabled()  # what modules make stays: looking through it is a tenth of the time they load in
-    gc.disable()
+    # What modules make stays: looking through it is a tenth of the time they load in. One thread alone turns
+    # it off, so that two cannot leave it so.
+    pauses = gc.isenabled() and threading.current_thread() is threading.main_thread()
+    if pauses:
+        gc.disable()
     try:
         value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     finally:

@@ -97,6 +97,7 @@ def listed(theirs, op):
 
 @settings(max_examples=100)
 @given(st.lists(st.lists(OPS, max_size=6), max_size=5))
+@pytest.mark.wide
 def test_batches_do_what_langgraphs_own_store_does(shared_memory, batches):
     """Reads before writes, the last write of an item, filters, prefixes, wildcards, depths: all the same."""
     ours, theirs = ZibaldoneStore(shared_memory), InMemoryStore()

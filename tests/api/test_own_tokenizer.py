@@ -46,6 +46,7 @@ def counting(request, folder):
 
 @given(budget=st.integers(1, 3000))
 @pytest.mark.parametrize("question", ["Which herons did I see?", "What happened in all, in order?"])
+@pytest.mark.wide
 def test_a_budget_is_in_its_tokens(counting, budget, question):
     """Kept, whatever it is, and used where there is more to say."""
     memory, tokenizer = counting

@@ -11,7 +11,7 @@ from memories import open_async_memory
 from zibaldone import Config, InvalidImport, InvalidInput, Memory
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.testing import FailingEmbedder, HashEmbedder
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.markdown.folder_export import INDEX
 from zibaldone.views.topics.markdown.text_format import render_body
 
@@ -216,6 +216,7 @@ def test_a_forgotten_paragraph(topics, small):
 
 @settings(max_examples=8, deadline=None)
 @given(st.data())
+@pytest.mark.wide
 def test_any_lines_can_be_taken_out(tmp_path_factory, data):
     """Whatever bullets a person deletes, those are gone afterwards, and all others stay."""
     with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), config=Config(topics=SMALL)) as memory:

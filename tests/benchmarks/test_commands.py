@@ -41,7 +41,9 @@ def command(monkeypatch, tmp_path):
 @pytest.mark.parametrize("data", ["locomo", "beam", "longmemeval", "realmem", "mab"])
 def test_a_data_set_is_measured(command, paths, data, capsys):
     """A row for each system and budget, with what made it; the engine finds all of so little."""
-    written = command(data, paths[data], "--systems", "hybrid,messages", "--budgets", "300", "--floor", "0")
+    written = command(
+        data, paths[data], "--systems", "hybrid,messages", "--budgets", "300", "--min-confidence", "0"
+    )
     assert [(row["system"], row["budget_tokens"]) for row in written["rows"]] == [
         ("hybrid", 300),
         ("messages", 300),
@@ -155,6 +157,7 @@ def test_f1_in_the_forms_that_papers_quote():
     assert bleu1("red", "red car") == pytest.approx(0.3679, abs=1e-4)
 
 
+@pytest.mark.wide
 def test_speed_has_a_row_for_each_size(command, monkeypatch):
     """Beside yardsticks; a new process opens the folder."""
     for name, count in (("CALLS", 4), ("_WARM_UPS", 1), ("_OPENS", 1)):

@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.hand_model import MODEL, HandModelServer
 from zibaldone.errors import ModelFailed, QuestionOpen
-from zibaldone.models import ChatRequest, OpenAIChat, Turn
+from zibaldone.models.base import ChatRequest, Turn
+from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.recorded import RecordedModel
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]

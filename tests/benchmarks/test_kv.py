@@ -42,6 +42,7 @@ def model(tmp_path):
     return tmp_path / "model"
 
 
+@pytest.mark.wide
 def test_arms_are_asked_and_paired(model, paths, tmp_path, monkeypatch):
     """Keys of the turns that were recalled cost no prefill of theirs; as text they do."""
     output = tmp_path / "out.json"
@@ -71,6 +72,7 @@ def test_kv_arms_are_paired_with_the_text_of_the_same_turns():
     assert (paper.single_hop.value, paper.multi_hop.value) == (1.0, 0.0)
 
 
+@pytest.mark.wide
 def test_figures_ask_each_strategy_block_size_and_k(model, paths, tmp_path, monkeypatch):
     """As in Figures 5 and 6: what is in sight has the tokens that k blocks have."""
     output = tmp_path / "out.json"

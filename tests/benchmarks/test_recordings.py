@@ -14,6 +14,7 @@ CALLS = {"chunks": (26, 10.5), "topics": (13, 7.5), "hierarchy": (145, 17), "not
 
 
 @pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.wide
 def test_every_question_is_still_the_one_that_was_answered(view):
     """No answer is missing, none is refused, and none is left over: prompts and order are as recorded.
 
@@ -27,6 +28,7 @@ def test_every_question_is_still_the_one_that_was_answered(view):
     assert len({json.loads(line)["id"] for line in listed}) == calls
 
 
+@pytest.mark.wide
 def test_the_command_replays_them(tmp_path, monkeypatch, capsys):
     """Without a model, from the folder alone."""
     monkeypatch.delenv("ZIBALDONE_CHAT_MODEL", raising=False)

@@ -10,6 +10,7 @@ from benchmarks.data import Conversation, Question
 from zibaldone import Message
 
 
+@pytest.mark.wide
 def test_each_table_has_its_rows(paths, tmp_path, monkeypatch, capsys):
     """A row for each setting, with evidence and structure, and f beside them."""
     output = tmp_path / "out.json"

@@ -518,3 +518,37 @@ def test_an_empty_path(filled, tmp_path, monkeypatch, command):
     done = filled(*arguments, *([] if "" in arguments else ["--memory", ""]), code=2)
     assert "a path cannot be" in done.stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_port_that_is_none(run):
+    """A line that says which there are."""
+    for command in ("serve", "open"):
+        assert "from 0 to 65535, not 99999" in run(command, "--port", "99999", code=2).stderr
+
+
+def test_who_is_me_in_a_chat_of_several(run, tmp_path):
+    """The receipt asks; `--me`, once for each name, answers."""
+    path = tmp_path / "chat.txt"
+    path.write_text("3/12/24, 10:00 - Ann: I am allergic to nuts.\n4/1/25, 10:01 - Ben: I prefer trains.\n")
+    told = run("import", path, "--user", "ann").stderr
+    assert "Ann, Ben" in told
+    assert "--me NAME" in told
+    assert "dates such as 3/12/24" in told
+    told = run("import", path, "--user", "bob", "--me", "Ann", "--me", "Ben", "--dates", "mdy").stderr
+    assert "--me" not in told
+    assert "dates such as" not in told
+    listed = json.loads(run("notes", "--json", "--user", "bob").stdout)
+    assert [line["kind"] for line in listed] == ["constraint", "preference"]
+    assert "'Zoe'" in run("import", path, "--me", "Zoe", code=2).stderr
+
+
+def test_a_misspelt_role(filled):
+    assert "'usr' is no role: did you mean 'user'?" in filled("add", "Hello.", "--role", "usr", code=2).stderr
+    filled("add", "Hello.", "--role", "critic")
+
+
+def test_a_grant_is_revoked_once(filled):
+    """The second time there is none."""
+    filled("grant", "me", "--user", "bob")
+    filled("revoke", "me", "--user", "bob")
+    assert "there is nothing to revoke" in filled("revoke", "me", "--user", "bob", code=2).stderr

@@ -237,6 +237,7 @@ def test_a_process_of_its_own(tmp_path, runtime, environment, monkeypatch):
     assert holding.status(folder) is None
 
 
+@pytest.mark.wide
 def test_it_executes_nothing_of_the_working_folder(tmp_path, runtime):
     """A file there may be named like any module that it imports."""
     folder, hostile = tmp_path / "memory", HostileFolder(tmp_path / "hostile")

@@ -44,6 +44,20 @@ def test_list_and_show(filled):
     assert "I am allergic to walnuts." in out
 
 
+def test_the_list_is_there_without_its_name(filled, tmp_path):
+    """Options of every command stand before `build`, behind it and at the end."""
+    listed = filled("topics", "list")[:2]
+    memory = ("--memory", str(tmp_path / "memory"))
+    for words in (
+        ("topics",),
+        ("build", "topics", *memory),
+        ("build", *memory, "topics"),
+        ("build", "topics", *memory, "list"),
+    ):
+        assert filled(*words)[:2] == listed
+    assert filled("build", "--memory", str(tmp_path / "none"), "topics")[0] == 2
+
+
 def test_as_json(filled, tmp_path):
     """Every command gives one value, and nothing else."""
     (line,) = json.loads(filled("topics", "list", "--json")[1])
@@ -87,6 +101,7 @@ def test_edit_that_leaves_nothing(filled, editor):
     assert filled("topics", "show", "CURRENT")[1] == before
 
 
+@pytest.mark.wide
 def test_edit_while_memory_goes_on(filled, editor, tmp_path):
     """A conflict is shown as a diff of both sides, and what was written is kept in a file."""
     later = (

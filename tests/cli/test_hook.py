@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 
 import pytest
 from typer.main import get_command
@@ -13,6 +14,7 @@ from zibaldone import Config, Memory
 from zibaldone.cli import daemon, hook
 from zibaldone.cli.app import app
 from zibaldone.cli.client import OF_AGENTS
+from zibaldone.cli.hook import LEAST_CONFIDENCE
 from zibaldone.storage.folder_layout import database_file
 from zibaldone.testing import FrozenClock
 
@@ -249,3 +251,36 @@ def test_the_mcp_server_of_an_agent_answers(home, fire, monkeypatch):
             fire("Stop", claude_code(home, ("user", "My cat is Figaro."), name="s3"))
         assert "Dr. Moss" in context
         assert [m.content for m in memory.messages(user="me")][1:] == ["My cat is Figaro."]
+
+
+@pytest.mark.parametrize("confidence", [LEAST_CONFIDENCE, LEAST_CONFIDENCE - 0.01])
+def test_nothing_is_said_below_the_least_confidence(home, fire, monkeypatch, confidence):
+    """Passages that are perhaps about nothing of the prompt stay out of it."""
+    fire("Stop", claude_code(home, ("user", "My dentist is Dr. Moss.")))
+    recall = Memory.recall
+
+    def recalled(memory, *given, **options):
+        found = recall(memory, *given, **options)
+        return replace(found, trace=replace(found.trace, confidence=confidence))
+
+    monkeypatch.setattr(Memory, "recall", recalled)
+    said = fire("UserPromptSubmit", {"session_id": "s2", "prompt": "Who is my dentist?"})
+    assert ("Dr. Moss" in said) == (confidence >= LEAST_CONFIDENCE)
+
+
+def test_only_the_newest_turns_are_read_again(home, fire, stored, monkeypatch):
+    """Once one before them is stored; else all of the transcript is."""
+    monkeypatch.setattr(hook, "_NEWEST", 2)
+    turns = [("user", f"Turn {number}.") for number in range(4)]
+    fire("Stop", claude_code(home, *turns))
+    assert len(stored()) == 4
+    read, write = [], hook._as_export
+
+    def written(given):
+        read.append([turn.content for turn in given])
+        return write(given)
+
+    monkeypatch.setattr(hook, "_as_export", written)
+    fire("Stop", claude_code(home, *turns, ("user", "Turn 4.")))
+    assert read == [["Turn 3.", "Turn 4."]]
+    assert [message.content for message in stored()] == [f"Turn {number}." for number in range(5)]

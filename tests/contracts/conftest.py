@@ -13,16 +13,20 @@ import kv_case
 import pytest
 from rig import CONVERSATION, NOW, STATIC, Plant, Rig, ViewCase
 
-from zibaldone.models import Embedder, StaticEmbedder
 from zibaldone.models.asker import Asker
+from zibaldone.models.base import Embedder
 from zibaldone.models.meter import Meter
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.storage.database import Database
-from zibaldone.views.chunks import ChunksView, MemAttention
-from zibaldone.views.hierarchy import HierarchyView, XMemory
+from zibaldone.views.chunks.config import MemAttention
+from zibaldone.views.chunks.view import ChunksView
+from zibaldone.views.hierarchy.config import XMemory
+from zibaldone.views.hierarchy.view import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.naive import NaiveView
 from zibaldone.views.notes import NotesView
-from zibaldone.views.topics import Consolidation, TopicsView
+from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.view import TopicsView
 
 _CUT = "UPDATE units SET vector = CAST('a' AS BYTEA)"  # SQLite makes a number of it, of one letter, too
 _MESSAGES_FAULTS = (

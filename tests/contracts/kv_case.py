@@ -14,7 +14,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from zibaldone.models import Embedder
+from zibaldone.models.base import Embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import MemArt

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zibaldone.models import StaticEmbedder
+from zibaldone.models.static import StaticEmbedder
 
 TEXTS = [
     "Caroline went to a support group.",
@@ -91,6 +91,7 @@ socket.socket.connect = socket.socket.connect_ex = socket.create_connection = so
 """
 
 
+@pytest.mark.wide
 def test_wordllama_itself_gives_the_same_vectors(tmp_path):
     """The embedded default agrees with the package whose table it reads."""
     program = """
@@ -118,7 +119,7 @@ def test_the_default_loads_without_network_and_leaves_logging_alone():
     """With sockets refused it embeds; the root logger has no handler and wordllama was not imported."""
     program = """
 import logging
-from zibaldone.models import StaticEmbedder
+from zibaldone.models.static import StaticEmbedder
 assert StaticEmbedder().embed(["hello"]).any()
 assert logging.root.handlers == [] and logging.root.level == logging.WARNING
 loaded = {name.split(".")[0] for name in sys.modules}

@@ -12,7 +12,7 @@ from zibaldone.core.deadline import Deadline
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.named import FastReranker
-from zibaldone.models.reranking import MOST, ChatReranker, WordsReranker, reranked
+from zibaldone.models.reranking import MOST, ChatReranker, reranked
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import ScriptedModel
 
@@ -50,7 +50,6 @@ def by_chat(answer):
 
 
 RERANKERS = {
-    "words": WordsReranker,
     "fastembed": lambda: FastReranker("org/model"),
     "chat": lambda: by_chat({"order": [2, 4]}),
 }
@@ -250,9 +249,9 @@ def test_a_reranker_by_name(library, tmp_path, monkeypatch):
         memory.add(TALK[0], user="ann")
         assert told(memory.recall(QUESTION, user="ann")).view == "reranker fastembed:org/model"
         assert not memory.admin.is_embedded
-    monkeypatch.setenv("ZIBALDONE_RERANKER", "words")
+    monkeypatch.setenv("ZIBALDONE_RERANKER", "fastembed:org/other")
     with Memory.from_env(tmp_path) as memory:
-        assert told(memory.recall(QUESTION, user="ann")).view == "reranker words"
+        assert told(memory.recall(QUESTION, user="ann")).view == "reranker fastembed:org/other"
     with Memory(tmp_path) as memory:
         assert memory.admin.is_embedded
 
@@ -275,9 +274,9 @@ def test_a_library_that_is_not_installed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ("", "'fastembed:MODEL', 'chat' or 'words'"),
-        ("fastembed:", "'fastembed:MODEL', 'chat' or 'words'"),
-        ("openai:m", "'fastembed:MODEL', 'chat' or 'words'"),
+        ("", "'fastembed:MODEL' or 'chat'"),
+        ("fastembed:", "'fastembed:MODEL' or 'chat'"),
+        ("openai:m", "'fastembed:MODEL' or 'chat'"),
         ("chat", "needs a chat model"),
         (object(), "must have a name, a batch above 0"),
         (Own(batch=0), "must have a name, a batch above 0"),

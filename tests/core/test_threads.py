@@ -66,6 +66,7 @@ finally:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="another kind of signal")
+@pytest.mark.wide
 def test_ctrl_c_ends_a_maintenance_whose_model_hangs(tmp_path):
     """KeyboardInterrupt is raised at once, and the process ends, though a model never answers."""
     with subprocess.Popen(

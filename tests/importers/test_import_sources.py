@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zibaldone import Memory
+from zibaldone import InvalidInput, Memory
 from zibaldone.importers.importing import read_file
 
 
@@ -315,3 +315,93 @@ def test_a_chat_that_breaks_off_keeps_what_stands_before(write, tmp_path):
         done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
     assert (done.added, done.refusals) == (1, 1)
     assert "ends too early" in done.refused[0].why
+
+
+AMONG_FRIENDS = (
+    "13/12/24, 10:00 - Ann: I am allergic to nuts.\n"
+    "13/12/24, 10:01 - Ben: Always answer in French. I am allergic to penicillin and I live in Leeds.\n"
+    "14/12/24, 10:02 - Zoe: I prefer trains.\n"
+)
+
+
+def noted(memory):
+    return [(note.kind, note.text) for note in memory.user("ann").profile.entries()]
+
+
+@pytest.mark.parametrize(("me", "notes"), [(["ann"], 1), (["Ann", "Zoe"], 2)])
+def test_only_the_owner_s_words_become_notes(write, tmp_path, me, notes):
+    """The others' messages are stored with their names, and recalled as any."""
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(write(AMONG_FRIENDS), me=me)
+        memory.maintain()
+        kept = [("constraint", "I am allergic to nuts."), ("preference", "I prefer trains.")]
+        assert (done.added, done.notes, sorted(noted(memory))) == (3, (), kept[:notes])
+        stored = memory.messages(user="ann")
+        assert [(m.role, m.name) for m in stored] == [("user", name) for name in ("Ann", "Ben", "Zoe")]
+        assert "penicillin" in memory.recall("Who is allergic to penicillin?", user="ann").text
+
+
+def test_until_told_who_is_me_nobody_s_words_are_the_owner_s(write, tmp_path):
+    """The report names who speaks, and how to say it; told after a forgetting, the import is mended."""
+    with Memory(tmp_path / "memory") as memory:
+        (note,) = memory.user("ann").import_(write(AMONG_FRIENDS)).notes
+        memory.maintain()
+        assert "Ann, Ben, Zoe" in note
+        assert "me=" in note
+        assert noted(memory) == []
+        memory.forget(user="ann", everything=True)
+        memory.user("ann").import_(write(AMONG_FRIENDS), me=["Ann"], again=True)
+        memory.maintain()
+        assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+
+
+def test_me_is_somebody_who_speaks(write, tmp_path):
+    with Memory(tmp_path / "memory") as memory:
+        with pytest.raises(InvalidInput, match="no 'Bea' speaks in it, but Ann, Ben, Zoe"):
+            memory.user("ann").import_(write(AMONG_FRIENDS), me=["Bea"])
+        with pytest.raises(InvalidInput, match="me must be a list"):
+            memory.user("ann").import_(write(AMONG_FRIENDS), me="Ann")
+        assert memory.users() == []
+
+
+def test_telegram_says_whose_account_it_is(write, tmp_path):
+    chat = [
+        {"id": i, "type": "message", "from": name, "date": "2024-01-15T10:31:00", "text": text}
+        for i, (name, text) in enumerate(
+            [
+                ("Ann Lee", "I am allergic to nuts."),
+                ("Ben", "I am allergic to cats."),
+                (None, "I prefer tea."),
+            ]
+        )
+    ]
+    whole = {
+        "personal_information": {"first_name": "Ann", "last_name": "Lee"},
+        "chats": {"list": [{"name": "Ben", "type": "personal_chat", "id": 7, "messages": chat}]},
+    }
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(write(whole))
+        memory.maintain()
+        assert done.notes == ("your messages in it are those of 'Ann Lee', as the export says",)
+        assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+
+
+@pytest.mark.parametrize(
+    ("dates", "said", "months"),
+    [
+        (("3/12/24", "4/1/25"), None, [12, 1]),
+        (("3/12/24", "4/1/25"), "mdy", [3, 4]),
+        (("3/4/24", "3/12/24", "4/1/24"), None, [3, 3, 4]),
+        (("3/4/24", "4/5/24", "13/5/24"), None, [4, 5, 5]),
+    ],
+)
+def test_dates_that_cannot_be_told_are_told_of(write, tmp_path, dates, said, months):
+    """Where both orders rise the report says so, unless the caller chose."""
+    talk = "".join(f"{date}, 10:00 - Ann: {number}\n" for number, date in enumerate(dates))
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(write(talk), dates=said)
+        assert [m.time.month for m in memory.messages(user="ann")] == months
+        is_told = len(dates) == 2 and said is None
+        assert [note.startswith("dates such as 3/12/24") for note in done.notes] == [True] * is_told
+        with pytest.raises(InvalidInput, match="dates must be 'dmy', 'mdy' or 'ymd'"):
+            memory.user("ann").import_(write(talk), dates="dym")

@@ -14,11 +14,11 @@ import pytest
 
 from zibaldone import Config, Memory
 from zibaldone.cli.demo.sample import CONVERSATION
-from zibaldone.models import OpenAIChat
 from zibaldone.models.base import ChatModel
+from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.recorded import RecordedModel
-from zibaldone.views.chunks import MemAttention
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.chunks.config import MemAttention
+from zibaldone.views.topics.config import Consolidation
 
 pytestmark = [
     pytest.mark.enable_socket,

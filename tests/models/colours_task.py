@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from zibaldone.models import Task
-from zibaldone.models.task import NOT_SENT
+from zibaldone.models.task import NOT_SENT, Task
 
 
 class Colours(BaseModel):

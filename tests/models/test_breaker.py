@@ -3,8 +3,10 @@
 import pytest
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.models import Asker, Meter, StaticEmbedder
+from zibaldone.models.asker import Asker
 from zibaldone.models.breaker import Breaker
+from zibaldone.models.meter import Meter
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
 STATIC = StaticEmbedder()

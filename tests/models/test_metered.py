@@ -8,8 +8,11 @@ import pytest
 
 from zibaldone import Ceilings, OpenAIChat
 from zibaldone.errors import CeilingReached, ModelFailed
-from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, StaticEmbedder, Turn
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatReply, ChatRequest, Turn
+from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 

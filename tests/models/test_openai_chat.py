@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
-from zibaldone.models import ChatRequest, OpenAIChat, Turn
+from zibaldone.models.base import ChatRequest, Turn
+from zibaldone.models.openai import OpenAIChat
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 from zibaldone.testing import server as server_module
 

@@ -6,8 +6,11 @@ import pytest
 
 from zibaldone import MissingExtra
 from zibaldone.errors import ModelFailed, ModelUnavailable
-from zibaldone.models import Asker, ChatRequest, Meter, OpenAIChat, StaticEmbedder, Turn
-from zibaldone.models.openai import strict_schema
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatRequest, Turn
+from zibaldone.models.meter import Meter
+from zibaldone.models.openai import OpenAIChat, strict_schema
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
-from zibaldone.models import OpenAIEmbedder
+from zibaldone.models.openai import OpenAIEmbedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelUnavailable, QuestionOpen
-from zibaldone.models import Asker, ChatReply, ChatRequest, Meter, RecordedModel, StaticEmbedder, Turn
-from zibaldone.models.base import TokenLogprob
-from zibaldone.models.recorded import page, read_page
+from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob, Turn
+from zibaldone.models.meter import Meter
+from zibaldone.models.recorded import RecordedModel, page, read_page
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
 REQUEST = ChatRequest(

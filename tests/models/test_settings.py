@@ -5,7 +5,8 @@ import pytest
 from zibaldone import Config, Memory, Message
 from zibaldone.api import settings
 from zibaldone.errors import InvalidInput
-from zibaldone.models import Ceilings, OpenAIChat, OpenAIEmbedder
+from zibaldone.models.meter import Ceilings
+from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 

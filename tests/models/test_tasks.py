@@ -10,7 +10,7 @@ import pytest
 from colours_task import Colours, NameColours
 from pydantic import BaseModel
 
-from zibaldone.models import Task
+from zibaldone.models.task import Task
 
 PROMPT = Path(__file__).parent / "prompts" / "name_colours.md"
 

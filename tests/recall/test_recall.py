@@ -302,6 +302,7 @@ def test_below_the_floor_nothing_is_recalled(memory, cook):
     [
         ("Whose greyhound chased the postman?", 0.94, 0.96),  # one in twenty is not answered all the same
         ("Did the quantum chromodynamics converge on the lattice?", 0, 0.1),
+        ("Which queue did we decide against?", 0, 0.04),
         ("Worauf reagiert meine Nichte allergisch?", 0.5, 0.5),
         ("Wie heißt der Hund von meinem Bruder?", 0.5, 0.5),
         ("私の血液型は何ですか", 0.5, 0.5),
@@ -442,6 +443,17 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
         odds[role] = [confidence / (1 - confidence) for confidence in found]
     assert odds["assistant"][0] < odds["user"][0] / 1.05  # both are near the surest that there is
     assert odds["assistant"][1] > odds["user"][1] / 2
+
+
+def test_what_both_chose_may_be_the_assistant_s_words(memory, new_user):
+    """Who asks what "we" picked does not ask about themselves: an assistant's answer counts."""
+    user = new_user()
+    talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
+    asked = "Which license do we pick for the parser?"
+    answer = Message("MPL-2.0 it is: its terms cover single files.", "assistant", session="license")
+    memory.add([*talk, Message(asked, session="license"), answer], user=user)
+    for question in (asked, "which license did we pick for our parser?"):
+        assert "MPL-2.0" in memory.recall(question, user=user, budget_tokens=100).text
 
 
 def test_what_the_assistant_alone_said_is_found(memory, new_user):

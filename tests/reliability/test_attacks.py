@@ -22,7 +22,7 @@ from zibaldone import (
 )
 from zibaldone.models.meter import Ceilings
 from zibaldone.testing import HashEmbedder, ScriptedModel
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.config import Consolidation
 
 
 @pytest.fixture(params=["folder", "postgres"])
@@ -115,6 +115,7 @@ def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
         assert "\nAnd I stole: the zebras" in text
 
 
+@pytest.mark.wide
 def test_counting_takes_one_connection(anywhere):
     """More threads than the pool has connections may ask for counts at once."""
     with Memory(anywhere("m"), config=Config(busy_timeout_s=5)) as memory:

@@ -124,6 +124,7 @@ def killed_everywhere(folder, convert, back, tmp_path, every):
 
 
 @pytest.mark.parametrize("every", [EVERY, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.wide
 def test_killed_while_encrypting(plain, tmp_path, every):
     """Until the header is there the folder is plain and whole; from then on it is encrypted and whole."""
     kinds = killed_everywhere(plain, encrypt_folder, False, tmp_path, every)
@@ -134,6 +135,7 @@ def test_killed_while_encrypting(plain, tmp_path, every):
 
 
 @pytest.mark.parametrize("every", [EVERY, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.wide
 def test_killed_while_decrypting(encrypted, tmp_path, every):
     """Until the header is gone the folder is encrypted, and what was written plain goes when it is opened."""
     kinds = killed_everywhere(encrypted, decrypt_folder, True, tmp_path, every)
@@ -184,6 +186,7 @@ def test_there_and_back(plain):
     assert not list(plain.glob("*encrypt*")) + list(plain.glob("*cipher*"))
 
 
+@pytest.mark.wide
 def test_who_has_it_open_writes_nothing_more(plain):
     """An add after an encryption says that the file is gone; what was added before is in the copy."""
     with open_(plain) as memory:

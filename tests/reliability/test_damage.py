@@ -48,6 +48,7 @@ def use(path):
         return found
 
 
+@pytest.mark.wide
 def test_a_torn_page(copy):
     """Wherever a page was overwritten: what cannot be read is a StorageError that says so, and no crash."""
     chance = random.Random(1)
@@ -219,6 +220,7 @@ def fill(memory):
         assert memory.add(f"{number} " + "rye " * 5000, user="ann")[0].seq == number + 1
 
 
+@pytest.mark.wide
 def test_a_full_file_system(tiny):
     """On a file system that is really full what was acknowledged stays; when there is room, all works."""
     ballast = tiny / "ballast"

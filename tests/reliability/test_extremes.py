@@ -197,6 +197,7 @@ def test_a_megabyte(memory):
 
 
 @pytest.mark.parametrize("count", [4_000, pytest.param(50_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.wide
 def test_many_thousand_in_one_call(opened, count):
     """One call of many messages is one transaction, and all of it can be recalled."""
     memory = opened(embedder=HashEmbedder(16))

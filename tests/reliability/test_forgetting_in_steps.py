@@ -59,6 +59,7 @@ def written(monkeypatch, after=lambda _: None):
 
 
 @pytest.mark.parametrize("session", ["tulips", "long"])
+@pytest.mark.wide
 def test_no_transaction_takes_more_than_a_step(path, session, monkeypatch):
     """Many messages, or one of many units, go in several transactions of few rows each."""
     with open_(path) as memory, written(monkeypatch) as transactions:
@@ -76,6 +77,7 @@ def test_little_goes_in_one_transaction(path, monkeypatch):
         assert len(transactions) == 1
 
 
+@pytest.mark.wide
 def test_others_write_between_steps(path, monkeypatch):
     """After each step another user's add gets the lock, while the user's own rows wait for the end."""
     with open_(path) as memory:
@@ -154,6 +156,7 @@ def test_a_kill_is_finished_before_the_user_is_read_or_written(path, monkeypatch
         assert [m.seq for m in memory.messages(user="ann", filter=Filter(session="tulips"))] == [again.seq]
 
 
+@pytest.mark.wide
 def test_maintenance_finishes_what_was_stopped(path, monkeypatch):
     """Whoever maintains looks for what was stopped, of users of whom nobody asks."""
     memory = stopped_after(path, monkeypatch, 2, session="tulips")
@@ -167,6 +170,7 @@ def test_maintenance_finishes_what_was_stopped(path, monkeypatch):
             assert connection.execute(text("SELECT count(*) FROM forgettings")).scalar() == 0
 
 
+@pytest.mark.wide
 def test_retention_goes_in_steps_too(path, monkeypatch):
     """What is old goes as if it was forgotten by hand."""
     with open_(path, clock=lambda: datetime(2100, 1, 1, tzinfo=UTC)) as memory:
@@ -192,6 +196,7 @@ def test_a_user_whose_key_is_destroyed_goes_in_steps(tmp_path, monkeypatch):
         assert memory.add("Anew.", user="ann")[0].seq == 351
 
 
+@pytest.mark.wide
 def test_who_helped_with_one_forgetting_leaves_the_next_one_alone(path, monkeypatch):
     """A helper that comes late to the end of what is done takes no note that was made since."""
     memory = stopped_after(path, monkeypatch, 3, session="tulips")

@@ -8,7 +8,7 @@ import pytest
 
 from chunk_model import good
 from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, RecordedModel, ZibaldoneError
-from zibaldone.models import ChatReply
+from zibaldone.models.base import ChatReply
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]

@@ -55,6 +55,7 @@ def test_two_writers_and_two_readers(anywhere):
 
 
 @pytest.mark.parametrize("folders", [3, pytest.param(12, marks=pytest.mark.exhaustive)])
+@pytest.mark.wide
 def test_many_open_a_fresh_folder_at_once(tmp_path, folders):
     """Processes that make one folder at the same time all get it, and each can write."""
     for number in range(folders):
@@ -78,6 +79,7 @@ def test_many_open_a_fresh_folder_at_once(tmp_path, folders):
             assert memory.admin.check().ok
 
 
+@pytest.mark.wide
 def test_many_open_and_close_at_once(anywhere):
     """Processes that open, write and close the folder again and again never hinder each other."""
     path = anywhere("memory")

@@ -66,6 +66,7 @@ def counts(memory):
     return memory._wiring.replica.served, memory._wiring.replica.refused
 
 
+@pytest.mark.wide
 def test_a_replica_that_keeps_up_is_read(memory, primary, standby):
     """Recall and search; the answers are those of the primary."""
     memory.add(["I planted tulips.", "I baked rye bread."], user="ann")
@@ -129,6 +130,7 @@ def test_other_users_do_not_hold_a_replica_back(memory, primary, standby):
     assert counts(memory) == (1, 0)
 
 
+@pytest.mark.wide
 def test_a_replica_that_is_down_costs_no_answer(memory, primary, standby, monkeypatch):
     """The primary answers; the replica is not asked for a while, and read when it is there again."""
     memory.add("I planted tulips.", user="ann")

@@ -48,6 +48,7 @@ def work(place, base_url, name):
     ],
     indirect=["place"],
 )
+@pytest.mark.wide
 def test_no_two_workers_ask_a_model_the_same(anywhere, users):
     """Three workers, one killed while it waits for answers: only what it had not committed is asked again."""
     path = anywhere("memory")

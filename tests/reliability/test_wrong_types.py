@@ -55,6 +55,7 @@ def shared(request, tmp_path_factory):
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(JSONISH, min_size=4, max_size=4))
+@pytest.mark.wide
 def test_wrong_types_at_any_depth(shared, values):
     """No call with values of any type and depth raises anything but our own errors, or stores a part."""
     a, b, c, d = values

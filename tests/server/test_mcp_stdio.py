@@ -169,6 +169,7 @@ def test_one_client_and_none():
     assert refused.exit_code == 2
 
 
+@pytest.mark.wide
 def test_on_a_terminal_it_prints_the_lines(tmp_path):
     """A person who types it is told what to do; no memory is made by looking."""
     ours, theirs = pty.openpty()

@@ -264,6 +264,7 @@ def test_a_process_that_is_killed_is_started_again_and_loses_no_turn(tmp_path):
     pooled(tmp_path, work)
 
 
+@pytest.mark.wide
 def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
     """Messages without ids of their own: the caller is told that nobody knows."""
 
@@ -278,6 +279,7 @@ def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
     pooled(tmp_path, work, processes=1)
 
 
+@pytest.mark.wide
 def test_nothing_of_the_working_folder_is_executed(tmp_path, monkeypatch):
     """A file there may be named like any module that a process imports."""
     hostile = HostileFolder(tmp_path / "hostile")
@@ -290,6 +292,7 @@ def test_nothing_of_the_working_folder_is_executed(tmp_path, monkeypatch):
     assert hostile.executed == []
 
 
+@pytest.mark.wide
 def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeypatch):
     """The command is asked once, here: what it reads of the environment a process of ours may not have."""
     pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")
@@ -304,6 +307,7 @@ def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeyp
         assert memory.admin.stats().messages == 1
 
 
+@pytest.mark.wide
 def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path, monkeypatch):
     """And no process stays."""
     from zibaldone.errors import NotEncrypted

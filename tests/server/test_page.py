@@ -284,6 +284,8 @@ def test_a_receipt_has_an_address(browser):
     assert "1 message added" in text_of(browser.get(str(imported.url)).text)
     link = re.search(r'href="([^"]+file=1[^"]*)"', imported.text)[1]
     assert browser.get(unescape(link)).json()["added"] == 1
+    browser.post("/forget?user=flo", data={"everything": "yes", "name": "flo"})
+    assert browser.get(unescape(link)).status_code == 404  # it might quote what is forgotten
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/serch?q=x", "/message/999?user=ann", "/static/none.css"])
@@ -330,7 +332,8 @@ def test_a_file_is_imported(browser):
     half = ("half.jsonl", line.encode().replace(b"keep", b"sell") + b'\n{"role": "user"}', "application/json")
     report = text_of(post(browser, "/import", "ida", {}, files={"file": half}).text)
     assert "1 message added" in report
-    assert "1 could not be read: " in report
+    assert "1 could not be read: half.jsonl: " in report
+    assert "tmp" not in report
     broken = post(browser, "/import", "ida", {}, files={"file": ("notes.bin", b"\0\1", "x/y")})
     assert "notes.bin" in text_of(broken.text)
     assert "upload" not in text_of(broken.text)
@@ -381,6 +384,29 @@ def test_pages_are_in_plain_words(browser):
     assert "You Work" in text_of(pages["/?q=Ada"])
     assert "<strong>Call</strong> her" in pages["/session?name=c0ffee-1"]
     assert "ChatGPT" in text_of(pages["/session?name=c0ffee-1"])
+
+
+def test_what_people_wrote_turns_no_line_around(browser):
+    """A title from right to left stands by itself: what is beside it keeps its place."""
+    title = "رحلة إلى لشبونة (2025)"
+    (seq,) = add(browser, "aya", "لشبونة", session="trip", metadata={"title": title})
+    for path, query in (
+        ("/", {}),
+        ("/", {"q": title, "session": "trip"}),
+        ("/sessions", {}),
+        ("/session", {"name": "trip"}),
+        (f"/message/{seq}", {}),
+        ("/forget", {"session": "trip"}),
+        ("/recall", {"q": title}),
+    ):
+        page = re.sub(
+            r'(?:value|href|hx-get)="[^"]*"|<pre.*?</pre>',
+            "",
+            get(browser, path, user="aya", **query),
+            flags=re.DOTALL,
+        )
+        alone = re.findall(r'(?:<bdi[^>]*>|dir="auto"[^>]*>|&#x2068;)[^<]*' + re.escape(title), page)
+        assert len(alone) == page.count(title) > 0, path
 
 
 def test_a_search_is_narrowed(browser):

@@ -85,6 +85,8 @@ def test_signing_in_keeps_the_key_where_no_script_sees_it(walled):
     assert "zibaldone_key" not in client.post("/sign-in", data={"key": "zbd_no_no"}).headers.get(
         "set-cookie", ""
     )
+    for broken in ("//[", "//℀"):
+        assert client.get("/sign-in", params={"next": broken}).status_code == 200
     given = client.post("/sign-in", data={"key": walled["ann"].token, "next": "//evil.example"})
     cookie = given.headers["set-cookie"].lower()
     assert "httponly" in cookie

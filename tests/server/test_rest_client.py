@@ -101,6 +101,14 @@ def test_errors_are_the_library_s(remote, address, make_key):
         remote.recall("one", user="ann")
 
 
+def test_a_server_of_something_else(remote, monkeypatch):
+    """Its answer is no memory's."""
+    page = httpx2.Response(200, html="<p>Hello</p>")
+    monkeypatch.setattr(httpx2.Client, "request", lambda *_, **__: page)
+    with pytest.raises(ZibaldoneError, match="is it a zibaldone server"):
+        remote.users()
+
+
 def test_a_user_s_key_opens_that_user(address, make_key):
     """And no other."""
     with RestMemory(address, key=make_key("ann")) as remote:

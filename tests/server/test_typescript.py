@@ -42,3 +42,18 @@ def test_the_client_works_against_a_server(serving):
     done = subprocess.run(command, cwd=CLIENT, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# skipped 0" in done.stdout
+
+
+@pytest.mark.wide
+def test_the_example_of_the_page_works(serving, tmp_path):
+    """That of docs/serving.md, as it stands but for where the client and the server are."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on the PATH")
+    page = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```ts\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    example = example.replace('"zibaldone"', f'"{CLIENT / "src" / "index.js"}"')
+    example = example.replace("http://127.0.0.1:8787", serving())
+    (tmp_path / "example.mjs").write_text(example, encoding="utf-8")
+    done = subprocess.run([node, tmp_path / "example.mjs"], capture_output=True, text=True, timeout=60)
+    assert "I moved to Lisbon in May." in done.stdout, done.stderr

@@ -317,6 +317,7 @@ def test_verifying_finds_what_was_left_in_the_bucket(memory, bucket):
     assert len([kind for kind, where in leftovers if kind == "reference" and "planted" in where]) == 1
 
 
+@pytest.mark.wide
 def test_rows_in_postgresql_and_the_rest_in_a_bucket(url, bucket):
     """One process writes, another reads what it saved, forgets, and verifies."""
     with open_memory(url, blocks=bucket.url, **SETTINGS) as memory, open_memory(url, **SETTINGS) as other:

@@ -120,6 +120,7 @@ def everything(memory):
     )
 
 
+@pytest.mark.wide
 def test_an_encrypted_memory_answers_as_a_plain_one(encrypted):
     """Every view, also in a process that begins with saved indexes and blocks, and after a rebuild."""
     plain = everything(fill(encrypted("plain", key=None)))

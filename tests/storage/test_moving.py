@@ -72,6 +72,7 @@ def in_bucket(bucket):
 
 
 @EVERYWHERE
+@pytest.mark.wide
 def test_a_memory_is_the_same_after_its_blocks_moved(filled, database, bucket):
     """Chunks say what they said, the bucket has every block, and none is left where they were."""
     before, keys = told(filled), in_use(database)
@@ -94,6 +95,7 @@ def test_a_memory_is_the_same_after_its_blocks_moved(filled, database, bucket):
 
 
 @EVERYWHERE
+@pytest.mark.wide
 def test_one_that_was_stopped_goes_on(filled, database, bucket, monkeypatch):
     """Until it is done the memory is as it was; then nothing is missing, nor there that was forgotten."""
     before, put = told(filled), BucketObjects.put
@@ -167,6 +169,7 @@ def test_what_arrives_otherwise_stops_the_move(tmp_path, bucket, monkeypatch):
 
 
 @EVERYWHERE
+@pytest.mark.wide
 def test_one_that_is_undone_while_it_copies_switches_nothing(filled, database, bucket, monkeypatch):
     """The blocks stay where they are, and the bucket keeps none."""
     before, get, undoings = told(filled), BucketObjects.get, []
@@ -186,6 +189,7 @@ def test_one_that_is_undone_while_it_copies_switches_nothing(filled, database, b
 
 
 @EVERYWHERE
+@pytest.mark.wide
 def test_one_that_is_done_meanwhile_is_not_undone(filled, database, bucket, monkeypatch):
     """The blocks are in the bucket by then, and nowhere else."""
     before, url_of = told(filled), moving.bucket_url

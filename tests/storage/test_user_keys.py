@@ -245,6 +245,7 @@ def test_another_master_key_wraps_what_is_there(sealed, tmp_path):
 
 
 @EVERYWHERE
+@pytest.mark.wide
 def test_a_shredded_user_is_gone_and_may_come_anew(sealed):
     """The receipt says what went, verify finds nothing, others stay; what is said next has another key."""
     memory = filled(sealed())
@@ -264,6 +265,7 @@ def test_a_shredded_user_is_gone_and_may_come_anew(sealed):
     assert memory.admin.check().faults == ()
 
 
+@pytest.mark.wide
 def test_a_backup_of_a_shredded_user_says_nothing(sealed, tmp_path):
     """The folder as it was before: others read theirs, Ann's raises a typed error that names her."""
     filled(sealed()).close()
@@ -507,6 +509,7 @@ def test_keys_may_lie_in_a_bucket(sealed, bucket):
     assert [key for key in bucket.objects if key.endswith(f"keys/{receipt.key}")] == []
 
 
+@pytest.mark.wide
 def test_a_folder_may_be_encrypted_as_well(sealed, tmp_path):
     """Two keys for two ends: one hides counts and times of a folder that is copied, the other forgets."""
     pytest.importorskip("sqlcipher3", reason="pip install 'zibaldone[encryption]'")

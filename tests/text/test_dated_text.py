@@ -12,18 +12,14 @@ SAID = date(2024, 9, 15)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("We are getting married in spring.", "We are getting married in spring (March to May 2025)."),
-        ("The wedding is in June.", "The wedding is in June (June 2025)."),
-        ("In spring we're off to Rome.", "In spring (March to May 2025) we're off to Rome."),
         ("I love hiking in spring.", "I love hiking in spring."),
-        ("We got married in spring.", "We got married in spring (March to May 2024)."),
-        ("I visited Oslo in May.", "I visited Oslo in May (May 2024)."),
-        ("It's been quiet since June.", "It's been quiet since June (June 2024)."),
+        ("We got married in June.", "We got married in June."),
+        ("We got married last spring.", "We got married last spring (March to May 2024)."),
         ("I was in Rome in August.", "I was in Rome in August (August 2024)."),
     ],
 )
-def test_a_season_is_past_or_to_come_as_the_words_around_it_say(text, told):
-    """And has no year where they do not say it."""
+def test_a_season_has_a_year_where_its_words_or_the_day_tell_it(text, told):
+    """Else none, since it may be past or to come."""
     assert resolved(text, SAID) == told
 
 

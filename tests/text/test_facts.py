@@ -58,16 +58,6 @@ def test_a_fact_alone_and_with_what_is_said_besides():
     assert told(TALE, whole=True) == ["I ran a race. It was in Oslo. What a day!", "I like tea from Ceylon."]
 
 
-def test_what_stands_alone_takes_nothing_along():
-    """Neither what is said behind it nor what is said before it."""
-    line = "Bea: I ran a race. It was in Oslo. It was a cold morning in the harbour."
-    assert told(line, whole=True, alone=lambda text: "Oslo" in text) == [
-        "I ran a race.",
-        "It was in Oslo.",
-        "It was a cold morning in the harbour.",
-    ]
-
-
 def test_an_item_of_a_list_is_a_fact_of_its_own():
     """Without its mark, even where it would lean on the line before."""
     lines = "Bea: Plan:\n- I paint the boat red.\n- It needs 3 coats.\n12) The harbour of Oslo is near."

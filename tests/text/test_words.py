@@ -97,6 +97,7 @@ def test_texts_put_side_by_side_keep_their_words(left, right):
 
 
 @given(st.text())
+@pytest.mark.wide
 def test_upper_case_changes_no_word_of_ascii(text):
     """Shouting is no other word."""
     plain = text.encode("ascii", "ignore").decode()

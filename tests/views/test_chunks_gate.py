@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from zibaldone.core import Message
-from zibaldone.models import StaticEmbedder
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.views.chunks.gate import closed_gates, compress, pieces
 
 STATIC = StaticEmbedder()

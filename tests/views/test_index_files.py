@@ -271,6 +271,7 @@ def test_whoever_closes_saves(opened, extended, monkeypatch):
     assert sum(extended) == 0
 
 
+@pytest.mark.wide
 def test_segments_are_few_and_become_one(opened, monkeypatch):
     """Each is written again when three times as much stands behind it."""
     memory = opened()

@@ -56,7 +56,7 @@ export class Zibaldone {
         citations: import("./openapi.js").components["schemas"]["Citation"][];
         confidence: number;
         evidence: import("./openapi.js").components["schemas"]["Recalled"];
-        known: boolean;
+        known: boolean | null;
         marks: string[];
         question: string;
         steps: import("./openapi.js").components["schemas"]["Step"][];
@@ -251,25 +251,6 @@ export class Zibaldone {
         user: string | null;
         users: number;
         views: import("./openapi.js").components["schemas"]["ViewStats"][];
-    }>;
-    /** Shared memories, and who may read or write them. @param {Options<"listGrants">} [options] */
-    grants(options?: Options<"listGrants">): Promise<{
-        grants: import("./openapi.js").components["schemas"]["Grant"][];
-    }>;
-    /** For admins: let a user read a shared memory, or `write` into it, too.
-     * @param {string} scope @param {Options<"grant", "scope">} [options] */
-    grant(scope: string, options?: Options<"grant", "scope">): Promise<{
-        scope: string;
-        since: string;
-        user: string;
-        write: boolean;
-    }>;
-    /** For admins: take that back. @param {string} scope @param {Options<"revoke", "scope">} [options] */
-    revoke(scope: string, options?: Options<"revoke", "scope">): Promise<{
-        scope: string;
-        since: string;
-        user: string;
-        write: boolean;
     }>;
     /** Let views read what they have not read yet; the server does so by itself.
      * @param {Options<"maintain">} [options] */

@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest ce88e4242362015d770ba89c498c95d2a967e2c921f0b6a336de0923efbea875
+// Made by 'npm run generate' of the OpenAPI document with the digest 25e485adadc8053a42c5c391f263061595d9f83c46a7a1818b7202782da49e16
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -376,8 +376,8 @@ export interface components {
             citations: components["schemas"]["Citation"][];
             confidence: number;
             evidence: components["schemas"]["Recalled"];
-            /** @description False: memory does not hold it, as far as the model was shown. */
-            known: boolean;
+            /** @description False: memory does not hold it, as far as the model was shown. null: no model read it. */
+            known: boolean | null;
             /** @description What is wrong with it, in sentences. */
             marks: string[];
             question: string;

@@ -20,7 +20,7 @@ from zibaldone.adapters.quotation import recalled_for, text_of
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import Message
 from zibaldone.core.validation import count, key, option, shown
-from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.errors import InvalidInput, MissingExtra, UnknownName
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
 from zibaldone.recall.recall import RECALL_TOKENS
@@ -86,7 +86,8 @@ class MemorySession:
 
     async def clear_session(self) -> None:
         """Forget the session: its items and all that was made from them."""
-        await self._memory.forget(user=self._user, session=self.session_id)
+        with suppress(UnknownName):  # nothing was said in it
+            await self._memory.forget(user=self._user, session=self.session_id)
 
     async def with_recall(self, data: CallModelData[Any]) -> ModelInputData:
         """A request with what memory says of it, and it does not, in the last turn of the user.

@@ -38,7 +38,7 @@ from zibaldone.log.message_input import to_messages
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.result import Passages
 from zibaldone.server.problems import ERRORS
-from zibaldone.views.hierarchy import Theme
+from zibaldone.views.hierarchy.themes import Theme
 
 try:
     import httpx2
@@ -78,7 +78,7 @@ class _Connected:
                 where = f"no whole answer came from {self._client.base_url} ({type(error).__name__})"
                 failure: ZibaldoneError = StorageUnreachable(f"{where}: check that it runs")
             else:
-                if answer.is_success:
+                if answer.is_success and _is_json(answer):
                     return answer.json()
                 if answer.status_code == 404 and operation.name == "getMessage":
                     return None
@@ -102,9 +102,13 @@ class _Connected:
         return things
 
 
+def _is_json(answer: httpx2.Response) -> bool:
+    return "json" in answer.headers.get("content-type", "")
+
+
 def _error(answer: httpx2.Response) -> ZibaldoneError:
     """Return the library's own error for a problem, or the root of all."""
-    problem = answer.json() if "json" in answer.headers.get("content-type", "") else {}
+    problem = answer.json() if _is_json(answer) else {}
     code = problem.get("type", f"HTTP {answer.status_code}").rpartition(":")[2]
     detail = problem.get("detail", "is it a zibaldone server?")
     return _BY_CODE[code](detail) if code in _BY_CODE else ZibaldoneError(f"{code}: {detail}")
@@ -196,7 +200,6 @@ class RestUser(_Connected):
 
     @property
     def profile(self) -> RestProfile:
-        """See User.profile."""
         return RestProfile(self._client, self._retries, self._user)
 
 
@@ -221,7 +224,6 @@ class RestMemory(_Connected, AbstractContextManager["RestMemory"]):
     forget = _over_rest("forget", Memory.forget)
 
     def user(self, name: Key) -> RestUser:
-        """See Memory.user."""
         return RestUser(self._client, self._retries, name)
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -34,7 +34,7 @@ from zibaldone.engine.verification.receipts import Verification, read_receipt, w
 from zibaldone.engine.verification.verifying import verify
 from zibaldone.engine.worker import TURN_S
 from zibaldone.errors import InvalidInput
-from zibaldone.importers.base import Branches
+from zibaldone.importers.base import Branches, DateOrder
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
 from zibaldone.log import grants
@@ -132,6 +132,8 @@ class Admin:
         strict: bool = False,
         again: bool = False,
         attachments: bool = False,
+        me: Collection[str] | None = None,
+        dates: DateOrder | None = None,
         progress: Progress | None = None,
     ) -> Imported:
         """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
@@ -152,7 +154,7 @@ class Admin:
             report = import_source(
                 self._database,
                 lambda name: wiring.variants.serving(name, wiring.messages),
-                reading(source, format, branches),
+                reading(source, format, branches, me, dates),
                 whose,
                 now=wiring.now,
                 strict=strict,
@@ -300,22 +302,18 @@ class AsyncAdmin(Awaited[Admin]):
 
     @property
     def encrypted(self) -> bool:
-        """See Admin.encrypted."""
         return self._inner.encrypted
 
     @property
     def place(self) -> str:
-        """See Admin.place."""
         return self._inner.place
 
     @property
     def is_embedded(self) -> bool:
-        """See Admin.is_embedded."""
         return self._inner.is_embedded
 
     @property
     def can_ask(self) -> bool:
-        """See Admin.can_ask."""
         return self._inner.can_ask
 
     start_worker = awaited(Admin.start_worker)

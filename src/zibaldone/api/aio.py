@@ -78,7 +78,6 @@ class AsyncMemory(Awaited[Memory]):
     @classmethod
     @_from_env(Memory.from_env)
     def from_env(cls, *args: Any, **options: Any) -> AsyncMemory:
-        """See Memory.from_env."""
         memory = cls.__new__(cls)
         Awaited.__init__(memory, Memory.from_env(*args, **options))
         return memory
@@ -90,16 +89,13 @@ class AsyncMemory(Awaited[Memory]):
 
     @property
     def builds(self) -> AsyncBuilds:
-        """See Memory.builds."""
         return AsyncBuilds(self._inner.builds)
 
     @property
     def admin(self) -> AsyncAdmin:
-        """See Memory.admin."""
         return AsyncAdmin(self._inner.admin)
 
     def user(self, name: Key) -> AsyncUser:
-        """See Memory.user."""
         return AsyncUser(self._inner.user(name))
 
     async def __aenter__(self) -> AsyncMemory:

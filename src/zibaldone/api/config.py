@@ -15,12 +15,11 @@ from zibaldone.log.retention import Retention
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Ceilings
 from zibaldone.storage.database import url_in
-from zibaldone.views import chunks, hierarchy, topics
 
 if TYPE_CHECKING:
-    from zibaldone.views.chunks import MemAttention, Placement
-    from zibaldone.views.hierarchy import XMemory
-    from zibaldone.views.topics import Consolidation
+    from zibaldone.views.chunks.config import MemAttention, Placement
+    from zibaldone.views.hierarchy.config import XMemory
+    from zibaldone.views.topics.config import Consolidation
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
@@ -80,10 +79,14 @@ class Config:
         """Raises InvalidInput. Names of views are looked up when a memory is opened."""
         option("ceilings", self.ceilings, Ceilings)
         if (self.chunks, self.placement, self.hierarchy, self.topics) != (None,) * 4:
-            option("chunks", self.chunks, chunks.MemAttention)
-            option("placement", self.placement, chunks.Placement)
-            option("hierarchy", self.hierarchy, hierarchy.XMemory)
-            option("topics", self.topics, topics.Consolidation)
+            from zibaldone.views.chunks.config import MemAttention, Placement
+            from zibaldone.views.hierarchy.config import XMemory
+            from zibaldone.views.topics.config import Consolidation
+
+            option("chunks", self.chunks, MemAttention)
+            option("placement", self.placement, Placement)
+            option("hierarchy", self.hierarchy, XMemory)
+            option("topics", self.topics, Consolidation)
         option("retention", self.retention, Retention)
         flag("audit", self.audit)
         flag("background", self.background)
@@ -97,12 +100,12 @@ class Config:
 
     def with_environment(self, path: str | Path) -> Config:
         """Take what stands at its default from the ZIBALDONE_* variables, for the memory at this path."""
-        replica = settings.replica() if is_database_url(path) else None
+        replica = settings.text("REPLICA") if is_database_url(path) else None
         return replace(
             self,
             ceilings=self.ceilings or settings.ceilings(),
-            audit=self.audit or settings.audit(),
-            blocks=self.blocks or settings.blocks(),
+            audit=self.audit or settings.switch("AUDIT"),
+            blocks=self.blocks or settings.text("BLOCKS"),
             replica=self.replica or replica,
             user_keys=self.user_keys or settings.user_keys(),
             wall_key=self.wall_key or settings.wall_key(),

@@ -26,7 +26,6 @@ from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
-from zibaldone.views.topics import Document, Toolset, TopicsView
 from zibaldone.views.topics.editing import (
     Conflict,
     Edit,
@@ -36,10 +35,13 @@ from zibaldone.views.topics.editing import (
     to_messages,
 )
 from zibaldone.views.topics.library import CatalogueLine, Library
+from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import write_folder
 from zibaldone.views.topics.markdown.text_format import parse, render
+from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.index import ReadingIndex
+from zibaldone.views.topics.view import TopicsView
 
 # Stores a user's edits and lets the view read them; also why it could not.
 AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]

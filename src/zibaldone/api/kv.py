@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -194,14 +194,9 @@ class KVMemory:
         """Wait until every answer so far is in the pool."""
         self._writer.wait()
 
-    @overload
-    def generate(self, query: str, *, user: str, **options: Any) -> KVAnswer: ...
-    @overload
-    def generate(self, query: Sequence[str], *, user: str, **options: Any) -> list[KVAnswer]: ...
-
     def generate(
         self,
-        query: str | Sequence[str],
+        query: str,
         *,
         user: str,
         session: str | None = None,
@@ -212,8 +207,8 @@ class KVMemory:
         remember: bool = False,
         now: TimeLike | None = None,
         **options: Any,
-    ) -> KVAnswer | list[KVAnswer]:
-        """Answer a question, or several one after the other, with memory.
+    ) -> KVAnswer:
+        """Answer a question with memory.
 
         What the log has and the pool lacks is encoded first; another model's pool is made anew. Selected are
         `budget_tokens` of whole turns by text, or the messages `seqs` if these are given; with
@@ -227,17 +222,11 @@ class KVMemory:
         Raises InvalidInput when the question does not fit the window.
         """
         self._open()
-        several = not isinstance(query, str)
-        queries = [query] if isinstance(query, str) else members("query", query)
-        if not queries or not all(isinstance(one, str) for one in queries):
-            raise InvalidInput(f"query must be a string, or several, not {shown(query)}")
+        whole_text("query", query)
         given = generating(options, max_new_tokens)
-        if remember and several:
-            raise InvalidInput("remember=True takes one question at a time: each answer is a turn of its own")
         most = int(given["max_new_tokens"])
-        sought = [self._sought(one, user, session, budget_tokens, top_k, seqs, now, most) for one in queries]
-        answers = self._caught_up(user, lambda: self._generate(sought, user, given, remember=remember))
-        return answers if several else answers[0]
+        sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, most)
+        return self._caught_up(user, lambda: self._generate(sought, user, given, remember=remember))
 
     def prompt(
         self,
@@ -246,7 +235,6 @@ class KVMemory:
         user: str,
         session: str | None = None,
         budget_tokens: int | None = None,
-        top_k: int | None = None,
         seqs: Sequence[int] | None = None,
         max_new_tokens: int = 128,
         now: TimeLike | None = None,
@@ -269,7 +257,7 @@ class KVMemory:
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
-        sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, max_new_tokens)
+        sought = self._sought(query, user, session, budget_tokens, None, seqs, now, max_new_tokens)
         if after is not None and after.user == user:
             kept = dict.fromkeys(block.tile.seqs[0] for block in after.blocks)
             sought = replace(sought, kept=tuple(kept))
@@ -418,24 +406,22 @@ class KVMemory:
             raise StorageCorrupt(f"{error}: rebuild the view 'kv' of this user") from error
         raise _busy(user) from error
 
-    def _generate(
-        self, sought: Sequence[Sought], user: str, options: Mapping[str, Any], *, remember: bool
-    ) -> list[KVAnswer]:
+    def _generate(self, sought: Sought, user: str, options: Mapping[str, Any], *, remember: bool) -> KVAnswer:
         with self._database.read(user) as connection:
             deletions = log.state(connection, user).deletions
         with self.view.model_lock:
             pool = self._pool(user)
-            done = [answering.answer(self.view, *pool, user, one, options, catch=remember) for one in sought]
-        first, made, memory = sought[0], done[0].generated, done[0].memory
+            done = answering.answer(self.view, *pool, user, sought, options, catch=remember)
+        made, memory = done.generated, done.memory
         if remember:
-            stored = self._add(first.query, done[0].answer.text, first.now, user, first.session)
+            stored = self._add(sought.query, done.answer.text, sought.now, user, sought.session)
             if isinstance(memory, SelectedMemory) and made.raw is not None:
                 encoder, seqs = self._encoder, seqs_of(memory.blocks)
-                given = memory.parts(encoder), made.raw, made.sequences[0], first.query, first.now
+                given = memory.parts(encoder), made.raw, made.sequences[0], sought.query, sought.now
                 self._writer.put(
                     lambda: self._write(user, stored, lambda: computed_kv(encoder, *given), seqs, deletions)
                 )
-        return [one.answer for one in done]
+        return done.answer
 
     def _add(
         self, query: str, text: str, now: datetime, user: str, session: str | None

@@ -95,7 +95,7 @@ class Memory:
         another library goes by its name: "fastembed:BAAI/bge-small-en-v1.5" (extra `neural`). `chat` answers
         what views ask; None: plain algorithms do. `reranker` reads a recall's thirty best candidates with the
         question and puts them in order: "fastembed:Xenova/ms-marco-MiniLM-L-6-v2" (extra `neural`), "chat"
-        (the chat model), "words", or one of your own; None: their order stays. With a `key` the folder is
+        (the chat model), or one of your own; None: their order stays. With a `key` the folder is
         encrypted (extra `encryption`): 32 random bytes, these in hexadecimal, or a passphrase;
         `encrypt_folder` converts one that is there. `config` has all else.
 
@@ -134,7 +134,7 @@ class Memory:
             place,
             embedder=vectors,
             chat=answering,
-            reranker=settings.reranker() if reranker is None else reranker,
+            reranker=settings.text("RERANKER") if reranker is None else reranker,
             key=settings.key() if key is None else key,
             config=config.with_environment(place),
         )
@@ -205,7 +205,7 @@ class Memory:
         name, type and hash are kept, and with `keep_files` their bytes: `User.attachments` has them.
 
         Into a shared memory, `user="team:design"`, write `by` the user who does: they need a grant to write,
-        their messages have their name unless they say another, and metadata's "written_by".
+        their messages have their name, behind another that they say, and metadata's "written_by".
 
         Raises InvalidMessage, IdConflict, NotGranted, StorageBusy, StorageFull.
         """
@@ -638,6 +638,8 @@ class Memory:
         what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
         destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
         unreadable at once.
+
+        Raises InvalidInput. What is not there is counted as 0.
         """
         user = key("user", user)
         flag("dry_run", dry_run)

@@ -196,7 +196,9 @@ OPERATIONS: tuple[Operation, ...] = (
          _text("branches", "current, or all: what was edited or retried since, too.", "current"),
          _flag("strict", "All or nothing: stop at the first fault, store nothing."),
          _flag("again", "Bring back messages that were forgotten, too."),
-         _flag("attachments", "Keep images and files, too, where the export holds them.")),
+         _flag("attachments", "Keep images and files, too, where the export holds them."),
+         Parameter("me", "texts", "What you are called in a chat of several people: the others' words are not yours."),
+         _text("dates", "The order of WhatsApp's dates where they do not show it: dmy, mdy or ymd.")),
         "write", "all",
         cli=Cli("import",
                 "What cannot be read is listed at the end and holds nothing else up. Importing again adds only what is"

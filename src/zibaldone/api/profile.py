@@ -61,10 +61,6 @@ class Profile:
             notes = self._view.notes(snapshots(self._database, self._user, self._view), self._user)
         return [note for note in notes if kind in (None, note.kind)]
 
-    def entry(self, note_id: str) -> UserNote:
-        """The note of that id. Raises InvalidInput."""
-        return self._of_id(note_id)
-
     def text(self, budget_tokens: int = DEFAULT_BUDGET_TOKENS) -> str:
         """Write the notes that hold as lines of at most `budget_tokens`; "" when none holds or fits.
 
@@ -136,7 +132,6 @@ class AsyncProfile(Awaited[Profile]):
     """See Profile; every method is awaited."""
 
     entries = awaited(Profile.entries)
-    entry = awaited(Profile.entry)
     text = awaited(Profile.text)
     add = awaited(Profile.add)
     pin = awaited(Profile.pin)

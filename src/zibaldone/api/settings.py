@@ -8,7 +8,7 @@
     ZIBALDONE_EMBED_MODEL       an embedder's name, such as fastembed:BAAI/bge-small-en-v1.5;
                                 none: the embedded one
     ZIBALDONE_EMBED_BASE_URL, ZIBALDONE_EMBED_API_KEY
-    ZIBALDONE_RERANKER          fastembed:MODEL, chat (the chat model) or words; none: search alone orders
+    ZIBALDONE_RERANKER          fastembed:MODEL or chat (the chat model); none: search alone orders
     ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
     ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
     ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
@@ -55,7 +55,7 @@ _ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 def memory_path() -> str:
     """The place of the memory. Raises InvalidInput where the environment names none."""
-    path = _text("MEMORY")
+    path = text("MEMORY")
     if path is None:
         raise InvalidInput(f"no memory is named: give its path, or set {_PREFIX}MEMORY")
     return path
@@ -63,15 +63,15 @@ def memory_path() -> str:
 
 def chat() -> ChatModel | None:
     """The chat model that the environment names. Raises MissingExtra."""
-    model = _text("CHAT_MODEL")
+    model = text("CHAT_MODEL")
     if model is None:
         return None
     from zibaldone.models.openai import OpenAIChat
 
     return OpenAIChat(
         model,
-        base_url=_text("CHAT_BASE_URL"),
-        api_key=_text("CHAT_API_KEY"),
+        base_url=text("CHAT_BASE_URL"),
+        api_key=text("CHAT_API_KEY"),
         timeout_s=_number("CHAT_TIMEOUT_S", 60.0),
     )
 
@@ -84,10 +84,10 @@ def use_chat(model: str, base_url: str, api_key: str | None) -> None:
 
 def embedder() -> Embedder | None:
     """The embedder that the environment names. Raises InvalidInput, MissingExtra and ModelFailed."""
-    name = _text("EMBED_MODEL")
+    name = text("EMBED_MODEL")
     if name is None or name.partition(":")[0] in (FASTEMBED, OPENAI):
         return None if name is None else embedder_called(name)
-    return _openai_embedder(name, _text("EMBED_API_KEY"))
+    return _openai_embedder(name, text("EMBED_API_KEY"))
 
 
 def embedder_called(name: str) -> Embedder:
@@ -98,8 +98,8 @@ def embedder_called(name: str) -> Embedder:
     library, _, model = name.partition(":")
     if library != OPENAI or not model:
         return named.embedder_called(name)
-    own = None if _text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
-    return _openai_embedder(model, _text("EMBED_API_KEY") or own or None)
+    own = None if text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
+    return _openai_embedder(model, text("EMBED_API_KEY") or own or None)
 
 
 def _openai_embedder(model: str, api_key: str | None) -> Embedder:
@@ -107,26 +107,16 @@ def _openai_embedder(model: str, api_key: str | None) -> Embedder:
 
     return OpenAIEmbedder(
         model,
-        base_url=_text("EMBED_BASE_URL"),
+        base_url=text("EMBED_BASE_URL"),
         api_key=api_key,
         dimension=_whole("EMBED_DIMENSION", least=1),
     )
-
-
-def reranker() -> str | None:
-    """The name of the reranker that the environment names."""
-    return _text("RERANKER")
 
 
 def ceilings() -> Ceilings:
     """The ceilings, those that the environment sets and the defaults for the others."""
     values = {one.name: _whole(f"MAX_{one.name.upper()}") for one in fields(Ceilings)}
     return Ceilings(**{name: value for name, value in values.items() if value is not None})
-
-
-def audit() -> bool:
-    """True if the environment asks for an audit log."""
-    return _switch("AUDIT")
 
 
 def otel(*signals: Literal["TRACES", "METRICS"]) -> bool:
@@ -137,22 +127,12 @@ def otel(*signals: Literal["TRACES", "METRICS"]) -> bool:
 
 def otel_content() -> bool:
     """True if the environment lets telemetry bear content."""
-    return _switch("OTEL_CONTENT")
-
-
-def blocks() -> str | None:
-    """The bucket that the environment names."""
-    return _text("BLOCKS")
+    return switch("OTEL_CONTENT")
 
 
 def user_keys() -> str | None:
     """The place of users' keys that the environment names."""
-    return _text("USER_KEYS")
-
-
-def replica() -> str | None:
-    """The replica that the environment names."""
-    return _text("REPLICA")
+    return text("USER_KEYS")
 
 
 def key(name: str = "KEY") -> str | None:
@@ -160,8 +140,8 @@ def key(name: str = "KEY") -> str | None:
 
     Raises InvalidInput for a command that fails or prints nothing.
     """
-    command = _text(f"{name}_COMMAND")
-    return _text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
+    command = text(f"{name}_COMMAND")
+    return text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
 
 
 def wall_key() -> str | None:
@@ -191,13 +171,13 @@ def index_mb() -> int | None:
 def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
     """How variables begin that others read for the memory at this place, with its blocks in `bucket`."""
     names = [OTEL] if otel() else []
-    if any("://" in str(bucket) for bucket in (bucket or blocks(), user_keys())):
+    if any("://" in str(bucket) for bucket in (bucket or text("BLOCKS"), user_keys())):
         names.append("AWS_")  # obstore
-    if any(":/" in str(database) for database in (place, replica())):
+    if any(":/" in str(database) for database in (place, text("REPLICA"))):
         names.append("PG")  # libpq
-    if (_text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
+    if (text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
         names.append("OPENAI_API_KEY")  # ours, for an embedder
-    if _text("KEY_COMMAND") or _text("WALL_KEY_COMMAND"):
+    if text("KEY_COMMAND") or text("WALL_KEY_COMMAND"):
         names += _OF_KEY_RINGS
     return names
 
@@ -210,19 +190,21 @@ def secret(variable: str) -> str:
     return value
 
 
-def _switch(name: str) -> bool:
-    value = (_text(name) or "0").lower()
+def switch(name: str) -> bool:
+    """True where a ZIBALDONE_* variable is on. Raises InvalidInput for what is neither on nor off."""
+    value = (text(name) or "0").lower()
     if value not in (*_ON, *_OFF):
         raise InvalidInput(f"{_PREFIX}{name} must be 1 or 0, not {value!r}")
     return value in _ON
 
 
-def _text(name: str) -> str | None:
+def text(name: str) -> str | None:
+    """The value of a ZIBALDONE_* variable; None where it is not set, or blank."""
     return os.environ.get(_PREFIX + name, "").strip() or None
 
 
 def _whole(name: str, least: int = 0) -> int | None:
-    value = _text(name)
+    value = text(name)
     if value is None:
         return None
     try:
@@ -235,7 +217,7 @@ def _whole(name: str, least: int = 0) -> int | None:
 
 
 def _number(name: str, default: float) -> float:
-    value = _text(name)
+    value = text(name)
     if value is None:
         return default
     try:

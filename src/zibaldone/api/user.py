@@ -42,7 +42,7 @@ from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
-from zibaldone.importers.base import Branches
+from zibaldone.importers.base import Branches, DateOrder
 from zibaldone.importers.export import export_archive, export_messages
 from zibaldone.log import Session
 from zibaldone.log import retention as retaining
@@ -58,8 +58,9 @@ from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 if TYPE_CHECKING:  # what is asked for less often than it takes to load
     from zibaldone.api.documents import AsyncTopics, Topics
-    from zibaldone.views.chunks import Past, StoredChunk
-    from zibaldone.views.hierarchy import Episode, Theme
+    from zibaldone.views.chunks.chunk import Past, StoredChunk
+    from zibaldone.views.hierarchy.nodes import Episode
+    from zibaldone.views.hierarchy.themes import Theme
 
 _EXPORTED_AT_ONCE = 1000  # messages
 R = TypeVar("R")
@@ -274,6 +275,8 @@ class User:
         strict: bool = False,
         again: bool = False,
         attachments: bool = False,
+        me: Collection[str] | None = None,
+        dates: DateOrder | None = None,
         progress: Progress | None = None,
     ) -> Imported:
         """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
@@ -283,8 +286,11 @@ class User:
         message that has changed since stays as it was stored first, and one that was forgotten stays
         forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
         program shows; `branches="all"` takes the others too. With `attachments` the bytes of images and files
-        are kept where the export holds them, of what is added now. `progress` is called with bytes read and
-        bytes in all. `memory.admin.import_` takes the users that a file names.
+        are kept where the export holds them, of what is added now. `me` are the owner's names in a chat of
+        several people: what the others say is marked, and counts as nobody's own words; so does all of it
+        where neither you nor the export says who the owner is, and the report asks. `dates` is the order of
+        days, months and years in a chat of WhatsApp that does not show it. `progress` is called with bytes
+        read and bytes in all. `memory.admin.import_` takes the users that a file names.
 
         Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
@@ -299,6 +305,8 @@ class User:
             strict=strict,
             again=again,
             attachments=attachments,
+            me=me,
+            dates=dates,
             progress=progress,
         )
 
@@ -349,22 +357,18 @@ class AsyncUser(Awaited[User]):
 
     @property
     def name(self) -> str:
-        """See User.name."""
         return self._inner.name
 
     @property
     def items(self) -> AsyncItems:
-        """See User.items."""
         return AsyncItems(self._inner.items)
 
     @property
     def profile(self) -> AsyncProfile:
-        """See User.profile."""
         return AsyncProfile(self._inner.profile)
 
     @property
     def topics(self) -> AsyncTopics:
-        """See User.topics."""
         from zibaldone.api.documents import AsyncTopics
 
         return AsyncTopics(self._inner.topics)

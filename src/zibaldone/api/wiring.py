@@ -72,10 +72,10 @@ from zibaldone.views.toolkit import MOST_UNREAD
 from zibaldone.views.unit_cache import index_bytes
 
 if TYPE_CHECKING:
-    from zibaldone.views.chunks import ChunksView
-    from zibaldone.views.hierarchy import HierarchyView
+    from zibaldone.views.chunks.view import ChunksView
+    from zibaldone.views.hierarchy.view import HierarchyView
     from zibaldone.views.kvcache.storage.store import KVStore
-    from zibaldone.views.topics import TopicsView
+    from zibaldone.views.topics.view import TopicsView
 
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
@@ -173,19 +173,19 @@ class Wiring:
         most = index_bytes(config.index_mb)
 
         def chunks() -> View:
-            from zibaldone.views.chunks import ChunksView
+            from zibaldone.views.chunks.view import ChunksView
 
             stored = database.blocks, config.chunks, config.placement
             return ChunksView(embedder, static, static, asker, *stored, workers=config.workers)
 
         def hierarchy() -> View:
-            from zibaldone.views.hierarchy import HierarchyView
+            from zibaldone.views.hierarchy.view import HierarchyView
 
             drafter = ChatDrafter(chat, self.meter, static) if chat else None
             return HierarchyView(embedder, static, static, asker, config.hierarchy, drafter, index_bytes=most)
 
         def topics() -> View:
-            from zibaldone.views.topics import TopicsView
+            from zibaldone.views.topics.view import TopicsView
 
             return TopicsView(
                 embedder, static, static, asker, config.topics, clock=self.now, index_bytes=most

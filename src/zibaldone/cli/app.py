@@ -28,9 +28,8 @@ from zibaldone.cli import (
 from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
 from zibaldone.cli.commands import COMMANDS, SECTIONS
-from zibaldone.cli.completing import users_of
-from zibaldone.cli.frame import add_commands
-from zibaldone.cli.input import AsJson, given_path
+from zibaldone.cli.frame import MemoryBefore, UserBefore, add_commands
+from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
@@ -123,12 +122,8 @@ def guide(
             "--version", is_eager=True, callback=_print_version, help="Print the version, and stop."
         ),
     ] = False,
-    memory: Annotated[
-        Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
-    ] = None,
-    user: Annotated[  # noqa: ARG001 - commands look it up: see completing.typed
-        str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
-    ] = None,
+    memory: MemoryBefore = None,
+    user: UserBefore = None,  # noqa: ARG001 - commands look it up: see completing.typed
 ) -> None:
     """Memory for LLM agents: every message word for word, and its source."""
     if context.invoked_subcommand is None:
@@ -139,7 +134,7 @@ def guide(
 
 
 _GROUPS = {
-    name: typer.Typer(help=text, no_args_is_help=name in ("topics", "keys"))
+    name: typer.Typer(help=text)
     for name, text in {
         "topics": "Show, correct and export topic documents.",
         "notes": "List what holds of a user; change it.",

@@ -19,7 +19,7 @@ import typer
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
 from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS, UNLISTED
-from zibaldone.cli.completing import sessions_of, typed
+from zibaldone.cli.completing import sessions_of, typed, users_of
 from zibaldone.cli.input import (
     MYSELF,
     AsJson,
@@ -131,6 +131,19 @@ def shows(name: str) -> Callable[[Show], Show]:
     return lambda show: SHOWN.setdefault(name, show)
 
 
+# Options of every command, which may stand before it; commands look them up: see completing.typed.
+MemoryBefore = Annotated[
+    Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
+]
+UserBefore = Annotated[
+    str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
+]
+
+
+def _options_before(*, memory: MemoryBefore = None, user: UserBefore = None) -> None:
+    pass
+
+
 def add_commands(
     app: typer.Typer, operations: Sequence[Operation], groups: Mapping[str, typer.Typer]
 ) -> None:
@@ -139,7 +152,8 @@ def add_commands(
     What is in no section of the help stands below `build` or `admin`, and hidden where it stood before.
     """
     below = {
-        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True) for name in ("build", "admin")
+        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True, callback=_options_before)
+        for name in ("build", "admin")
     }
     daily = {name for section in SECTIONS.values() for name in section}
 
@@ -153,9 +167,11 @@ def add_commands(
         command = _command(operation)
         if group:
             groups[group[0]].command(name)(command)
+            if name == "list":  # the group called without a command
+                groups[group[0]].callback(invoke_without_command=True)(command)
             for alias in (alias for alias, meant in ALIASES.items() if meant == operation.cli.command):
                 groups[group[0]].command(alias.split()[1], hidden=True)(command)
-        elif name in groups:  # the group called without a command
+        elif name in groups:  # likewise
             groups[name].callback(invoke_without_command=True)(command)
         else:
             app.command(name, hidden=name not in daily)(command)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MODE = "ZIBALDONE_HOOKS"
 MOST_TOKENS = 800  # recalled for a prompt
+# Silences .99 of prompts with code, .29 of questions that memory answers (docs/decisions.md), and UNTOLD.
+LEAST_CONFIDENCE = 0.51
 _MOST_CHARACTERS = 1500  # of rules, when a session starts
 _RECALL_S = 5.0
 _NEWEST = 400  # turns of a session that are looked at again when it goes on
@@ -135,7 +137,6 @@ def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> s
 def _recalled(memory: Memory, user: str, event: _Event) -> str:
     """Recall for the prompt, quoted; what its own session said is before the model already."""
     from zibaldone.log.filters import Filter
-    from zibaldone.recall.result import CLEAR
     from zibaldone.text.client_text import own_words
 
     prompt = own_words(event.text("prompt"))
@@ -143,8 +144,7 @@ def _recalled(memory: Memory, user: str, event: _Event) -> str:
         return ""
     others = Filter(exclude_session=event.text("session_id") or None)
     recalled = memory.recall(prompt, user=user, filter=others, budget_tokens=MOST_TOKENS, timeout_s=_RECALL_S)
-    # Most prompts are about the code at hand.
-    return recalled.quoted() if recalled.confidence >= CLEAR else ""
+    return recalled.quoted() if recalled.confidence >= LEAST_CONFIDENCE else ""
 
 
 def _rules(memory: Memory, user: str) -> str:

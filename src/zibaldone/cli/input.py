@@ -147,10 +147,11 @@ def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
 
 def likely(name: str, names: list[str]) -> str:
     """A question for whoever misspelt a name; empty where none is like it."""
-    from rapidfuzz import process, utils
+    from difflib import get_close_matches
 
-    best = process.extractOne(name, names, processor=utils.default_process, score_cutoff=60)
-    return f"did you mean {best[0]!r}?" if best else ""
+    by_letters = {known.casefold(): known for known in reversed(names)}
+    best = get_close_matches(name.casefold(), by_letters, 1)
+    return f"did you mean {by_letters[best[0]]!r}?" if best else ""
 
 
 def standard_input() -> str:

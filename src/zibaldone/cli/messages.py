@@ -64,7 +64,8 @@ def import_(call: CliCall) -> None:
         recognise(given)
     if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
         with OpenedSource(given) as source:
-            must_be_readable(reading(source, form, call.given["branches"]), strict=strict)
+            read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
+            must_be_readable(read, strict=strict)
     bar_of = out.progress("importing", shown=not call.as_json, of_bytes=True)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}
@@ -79,7 +80,7 @@ def import_(call: CliCall) -> None:
         out.write_json(done)
     else:
         out.write(showing.import_summary(done))
-        for line in showing.refused_lines(done):
+        for line in (*showing.refused_lines(done), *done.notes):
             out.note(line, "yellow")
         if call.given["attachments"] and done.added and not done.files:
             out.note("no attachment was kept: the export holds no file of a message that was added")

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from zibaldone.log.grants import Grant
     from zibaldone.recall.result import Recall
     from zibaldone.views.base import Counted
-    from zibaldone.views.chunks import Past, StoredChunk
-    from zibaldone.views.hierarchy import Episode, Theme
+    from zibaldone.views.chunks.chunk import Past, StoredChunk
+    from zibaldone.views.hierarchy.nodes import Episode
+    from zibaldone.views.hierarchy.themes import Theme
     from zibaldone.views.notes import UserNote
-    from zibaldone.views.topics import Document
+    from zibaldone.views.topics.markdown.document import Document
 
 _MOST_REFUSED = 20  # lines of what could not be imported
 _FIRST_WORDS = 160  # characters shown of a passage: two lines or three

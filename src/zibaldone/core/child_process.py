@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,7 +34,6 @@ def started(
     arguments: Sequence[str],
     *,
     also: Sequence[str] = (),
-    variables: Mapping[str, str] | None = None,
     stdin: int | None = None,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
@@ -42,11 +41,11 @@ def started(
 ) -> subprocess.Popen[bytes]:
     """Start this interpreter with these arguments.
 
-    It has the variables that every child has, those whose names begin as one of `also`, and `variables`.
+    It has the variables that every child has, and those whose names begin as one of `also`.
     """
     return subprocess.Popen(  # noqa: S603 - this very interpreter
         [sys.executable, "-P", *arguments],
-        env={**_environment(also), **(variables or {})},
+        env=_environment(also),
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,

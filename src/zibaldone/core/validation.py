@@ -30,6 +30,7 @@ MOST: Mapping[str, int] = {
     "exclude_seqs": 100_000,
     "seqs": 1_000_000,  # to be forgotten
     "roles": 100,
+    "me": 100,  # names of one person in an import
     "among": 10_000,  # sessions of a list
     "metadata": 1_000,  # keys, operators and values of a filter, at any depth
     "views": 100,
@@ -38,7 +39,6 @@ MOST: Mapping[str, int] = {
     "puts": 100_000,  # of items, at once
     "places": 100_000,  # of items to be deleted
     "namespace": 100,  # names in one
-    "query": 1_000,  # questions asked of the kv view at once
     "shared": 16,  # memories recalled beside one's own: each is a recall
 }
 

@@ -14,7 +14,7 @@ from zibaldone.engine.ingest import Progress, ingest
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.attached_files import AttachedFiles, WithFiles
-from zibaldone.importers.base import NotImported
+from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.importing import ImportReading, as_error
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
@@ -40,6 +40,7 @@ class Imported:
     refused: tuple[NotImported, ...] = ()  # where and why something could not be imported; the first thousand
     refusals: int = 0  # number of all refusals
     complete: bool = True  # False if interrupted
+    notes: tuple[str, ...] = ()  # sentences: what was guessed, and how to say it
     read_bytes: int = field(default=0, compare=False)
     total_bytes: int = field(default=0, compare=False)
 
@@ -119,7 +120,7 @@ def _parts(
     waiting: dict[str, list[Message]] = {}
     size = 0
     for part in reading.assigned(user):
-        done.take(part.user, part.conversation.refused, bool(part.conversation.messages))
+        done.take(part.user, part.conversation)
         waiting.setdefault(part.user, []).extend(part.conversation.messages)
         size += sum(len(message.content) for message in part.conversation.messages)
         if size > _CHARACTERS or sum(map(len, waiting.values())) > _MESSAGES:
@@ -144,13 +145,15 @@ class _Tally:
     users: dict[str, None] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_COUNTS, 0)))
     refused: list[NotImported] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
     complete: bool = True
 
-    def take(self, user: str, refused: Sequence[NotImported], has_messages: bool) -> None:  # noqa: FBT001
+    def take(self, user: str, talk: Conversation) -> None:
         """Count a conversation, before it is stored."""
-        if has_messages:
+        if talk.messages:
             self.users.setdefault(user)
-        self.count(({"conversations": int(has_messages)}, refused))
+        self.notes |= dict.fromkeys(talk.notes)
+        self.count(({"conversations": int(bool(talk.messages))}, talk.refused))
 
     def count(self, stored: _Stored) -> None:
         """Add counts and refusals."""
@@ -174,6 +177,7 @@ class _Tally:
             users=tuple(self.users),
             refused=tuple(self.refused),
             complete=self.complete,
+            notes=tuple(self.notes),
             read_bytes=self.reading.source.read_bytes,
             total_bytes=self.reading.size_bytes,
             **{**self.counts, **stored},

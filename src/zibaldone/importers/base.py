@@ -20,6 +20,7 @@ from typing import Literal
 from zibaldone.core import Message
 
 Branches = Literal["current", "all"]
+DateOrder = Literal["dmy", "mdy", "ymd"]
 PIECE_MESSAGES = 1000  # a longer conversation comes in pieces of so many
 
 
@@ -42,3 +43,4 @@ class Conversation:
         None  # whose memory it is when the caller does not say; None: the file does not say
     )
     refused: tuple[NotImported, ...] = ()
+    notes: tuple[str, ...] = ()  # sentences for the report: what was guessed, and how to say it

@@ -19,6 +19,7 @@ class Discord(Importer):
     """Session: the channel's id; guild and channel are the title. Who speaks is the name."""
 
     name = "discord"
+    among_people = True
     looks_for = "'guild' with 'channel' in the first object"
     in_folders = r"\.json\Z"
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, NotImported
+from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, DateOrder, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import (
@@ -210,6 +210,8 @@ class Importer:
     name: str
     looks_for: str  # what it must have to be recognised, in words, for error messages
     names_users = False  # whether its files may say whose memory they are
+    among_people = False  # whether several people may speak in its files, all with the role of a user
+    dates: DateOrder | None = None  # in which order dates are written; None: as the file suggests
     in_folders = ""  # a pattern of the names that its files may have in a folder or an archive, if it has any
 
     def fits(self, head: Head) -> bool:
@@ -222,6 +224,10 @@ class Importer:
         if source.only is None:
             named = [name for name in named if self.in_folders and re.search(self.in_folders, name)]
         return [name for name in named if (head := try_head(source, name)) and self.fits(head)]
+
+    def owner(self, source: ImportSource) -> str | None:  # noqa: ARG002
+        """The name of whose export it is, where it says so and speakers have names."""
+        return None
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
         """The conversations in the source's own order. Raises InvalidImport for what is none at all."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import get_args
 
-from zibaldone.core import CORRECTS, TIME_KNOWN, Message
-from zibaldone.core.validation import key, shown
+from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
+from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, recognise
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
 from zibaldone.importers.files import refusal
 from zibaldone.importers.source import ImportSource, OpenedSource
+
+_SHOWN = 8  # speakers
+_WHO_IS_ME = (
+    "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
+    " own: forget them, and import again with me=['NAME'] (--me NAME --again)"
+)
 
 
 class NoUser(InvalidInput):
@@ -38,12 +45,32 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
+class _Owner:
+    """The names of the memory's owner in a source, in small letters; None where nobody else speaks."""
+
+    names: frozenset[str] | None = None
+    among_people: bool = False  # then nobody knows who speaks where no name is given
+    notes: tuple[str, ...] = ()
+
+    def marked(self, message: Message) -> Message:
+        """The message, marked where it is not known to be the owner's."""
+        if self.names is None or message.role != "user":
+            return message
+        is_owners = message.name.casefold() in self.names if message.name else not self.among_people
+        if is_owners:
+            return message
+        return replace(message, metadata={**message.metadata, OWNERS_WORDS: False})
+
+
+@dataclass(frozen=True, slots=True)
 class ImportReading:
     """A source with its importer; it may be read several times."""
 
     source: ImportSource
     importer: Importer
     branches: Branches = "current"
+    me: frozenset[str] = frozenset()  # what the owner is called in it
+    _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
 
     @property
     def size_bytes(self) -> int:
@@ -52,13 +79,41 @@ class ImportReading:
 
     def conversations(self) -> Iterator[Conversation]:
         """Yield each conversation with times filled in; a fault that ends the file is refused."""
+        if not self._owners:
+            self._owners.append(self._find_owner())
+        owner = self._owners[0]
         self.source.read_bytes = 0
         known: dict[str, datetime] = {}
         try:
             for talk in self.importer.read(self.source, self.branches):
-                yield replace(talk, messages=timed(talk.messages, known))
+                messages = map(owner.marked, timed(talk.messages, known))
+                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes))
         except InvalidImport as error:
             yield Conversation(self.source.label, (), refused=(refusal(error),))
+
+    def _find_owner(self) -> _Owner:
+        """Find who of several people the owner is: who the caller names, else who the export does."""
+        among_people = self.importer.among_people
+        if not self.me and not among_people:
+            return _Owner()
+        speakers: dict[str, str] = {}
+        with suppress(InvalidImport):  # the import itself reports it
+            talks = self.importer.read(self.source, self.branches)
+            for message in (message for talk in talks for message in talk.messages):
+                if message.role == "user" and message.name and not message.is_noise:
+                    speakers.setdefault(message.name.casefold(), message.name)
+        more = f" and {len(speakers) - _SHOWN} more" if len(speakers) > _SHOWN else ""
+        people = f"{', '.join(list(speakers.values())[:_SHOWN]) or 'nobody with a name'}{more}"
+        if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
+            raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
+        named = self.importer.owner(self.source) if among_people and not self.me else None
+        if self.me or (named is not None and named.casefold() in speakers):
+            names = frozenset(name.casefold() for name in self.me or (str(named),))
+            note = () if self.me else (f"your messages in it are those of {named!r}, as the export says",)
+            return _Owner(names, among_people, note)
+        if len(speakers) < 2:
+            return _Owner()
+        return _Owner(frozenset(), among_people, (_WHO_IS_ME.format(people=people),))
 
     def assigned(self, user: str | None) -> Iterator[Assigned]:
         """Yield each conversation with its user: `user`, or else the one that the file names.
@@ -81,8 +136,16 @@ class ImportReading:
             yield Assigned(user if user is not None else str(hint), talk)
 
 
-def reading(source: ImportSource, format: str | None = None, branches: Branches = "current") -> ImportReading:  # noqa: A002
-    """Choose the importer of a source. Raises InvalidImport and UnknownName."""
+def reading(
+    source: ImportSource,
+    format: str | None = None,  # noqa: A002
+    branches: Branches = "current",
+    me: Collection[str] | None = None,
+    dates: DateOrder | None = None,
+) -> ImportReading:
+    """Choose the importer of a source. Raises InvalidImport, InvalidInput and UnknownName."""
+    if dates is not None and dates not in get_args(DateOrder):
+        raise InvalidInput(f"dates must be 'dmy', 'mdy' or 'ymd', not {shown(dates)}")
     if branches not in get_args(Branches):
         raise InvalidInput(f"branches must be 'current' or 'all', not {shown(branches)}")
     importer = get(key("format", format)) if format is not None else recognise(source)
@@ -91,7 +154,8 @@ def reading(source: ImportSource, format: str | None = None, branches: Branches 
         raise InvalidImport(
             f"{source.label}: is {what} in which {importer.name} finds no {importer.looks_for}"
         )
-    return ImportReading(source, importer, branches)
+    importer.dates = dates
+    return ImportReading(source, importer, branches, frozenset() if me is None else keys("me", me))
 
 
 def read_file(path: str | Path, format: str | None = None, branches: Branches = "current") -> ReadFile:  # noqa: A002

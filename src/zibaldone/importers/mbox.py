@@ -30,6 +30,7 @@ class Mbox(Importer):
     """Session: the thread, by its first mail's id. Who wrote is the name; the subject is the title."""
 
     name = "mbox"
+    among_people = True
     looks_for = "line 'From ' with a time before the headers of a mail"
     in_folders = r"(?:\.|/)mbox\Z"
 

@@ -25,6 +25,7 @@ class Slack(Importer):
     """Session: the channel. Who speaks is the name; bots are assistants."""
 
     name = "slack"
+    among_people = True
     looks_for = "users.json with folders of days, such as general/2024-01-31.json"
 
     def files(self, source: ImportSource) -> list[str]:

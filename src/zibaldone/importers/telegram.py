@@ -20,6 +20,7 @@ from zibaldone.importers.files import (
     read_elements,
 )
 from zibaldone.importers.source import ImportSource
+from zibaldone.importers.streaming import fields_before
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
@@ -29,6 +30,7 @@ class Telegram(Importer):
     """Session: the chat's id; its name is in the metadata as the title. Who speaks is the name."""
 
     name = "telegram"
+    among_people = True
     looks_for = "'chats', or 'type' with 'messages', in a result.json"
     in_folders = r"(?:\A|/)result\.json\Z"
 
@@ -36,6 +38,22 @@ class Telegram(Importer):
         """Recognise an export by the keys of its outermost object."""
         keys = set(head.keys)
         return head.text[:1] == "{" and ("chats" in keys or {"type", "id", "messages"} <= keys)
+
+    def owner(self, source: ImportSource) -> str | None:
+        """The name in the personal information of a whole account's export."""
+        for name in self.files(source):
+            if "chats" not in head_of(source, name).keys:
+                continue
+            before = source.read_bytes
+            with source.open(name) as stream:
+                about = fields_before(stream, source.where(name), "chats").get("personal_information")
+            source.read_bytes = before
+            if isinstance(about, dict):
+                return (
+                    " ".join(str(about.get(part) or "") for part in ("first_name", "last_name")).strip()
+                    or None
+                )
+        return None
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Yield one conversation per chat; a single chat comes in pieces."""

@@ -13,14 +13,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from operator import gt
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Conversation, DateOrder
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_message, in_pieces
 from zibaldone.importers.occurrences import Occurrences
@@ -35,6 +36,7 @@ _LINE = re.compile(
 )
 _SPEAKER = re.compile(r"([^:\n]{1,80}): (.*)", re.DOTALL)
 _AROUND_NAMES = "\u200e~ \u202f"
+_CHOICE = "if that is wrong, forget them and import again with dates='mdy' (--dates mdy --again)"
 _NAMED = 4  # people in a title
 _MEDIA = re.compile(
     r"\u200e?(?:<attached: ([^>]+)>|(\S[^\n]*?\.\w{2,4}) \(file attached\)|<Media omitted>"
@@ -56,6 +58,7 @@ class WhatsApp(Importer):
     """Session: by how the chat begins. Who speaks is the name; what the program says is noise."""
 
     name = "whatsapp"
+    among_people = True
     looks_for = "line such as '[31/12/23, 22:15:32] Ann: ...' or '31/12/2023, 22:15 - Ann: ...'"
     in_folders = r"\.txt\Z"
 
@@ -71,7 +74,7 @@ class WhatsApp(Importer):
         source.read_bytes -= source.entries[name].size_bytes
         if not written:
             raise InvalidImport(f"{where}: has no message that begins with a date and a time")
-        order, title = _order(written), _title(written)
+        (order, notes), title = (self.dates, ()) if self.dates else _order(written), _title(written)
         with source.open(name) as stream:
             texts = _messages(lines(stream, where))
             first, opening = next(texts)
@@ -86,7 +89,8 @@ class WhatsApp(Importer):
                 if line is not None
             )
             read = partial(_message, order=order, title=title, ids=ids)
-            yield from in_pieces(ids.prefix, each_message(nodes, read))
+            for piece in in_pieces(ids.prefix, each_message(nodes, read)):
+                yield replace(piece, notes=notes)
 
 
 def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | None, str]]:
@@ -107,16 +111,23 @@ def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | Non
         yield current, "\n".join(parts).rstrip()
 
 
-def _order(written: Sequence[_Line]) -> str:
-    """Infer the order of dates: "ymd", "dmy" or "mdy"."""
+def _order(written: Sequence[_Line]) -> tuple[DateOrder, tuple[str, ...]]:
+    """Infer the order of dates, in which time goes back least; with a note where it cannot be told."""
     if any(line.date[0] > 31 for line in written):
-        return "ymd"
-    for order, place in (("dmy", 0), ("mdy", 1)):
-        if any(line.date[place] > 12 for line in written):
-            return order
-    by_day = [(line.date[2], line.date[1], line.date[0]) for line in written]
-    by_month = [(line.date[2], line.date[0], line.date[1]) for line in written]
-    return "mdy" if by_month == sorted(by_month) and by_day != sorted(by_day) else "dmy"
+        return "ymd", ()
+    if any(line.date[0] > 12 for line in written):
+        return "dmy", ()
+    if any(line.date[1] > 12 for line in written):
+        return "mdy", ()
+    by_day = [(line.date[2], line.date[1], line.date[0], line.clock) for line in written]
+    by_month = [(line.date[2], line.date[0], line.date[1], line.clock) for line in written]
+    if by_day == by_month:
+        return "dmy", ()
+    back_by_day, back_by_month = (sum(map(gt, times, times[1:])) for times in (by_day, by_month))
+    if back_by_day != back_by_month:
+        return ("dmy" if back_by_day < back_by_month else "mdy"), ()
+    first = "/".join(map(str, next(line.date for line in written if line.date[0] != line.date[1])))
+    return "dmy", (f"dates such as {first} may be day or month first: day first was taken; {_CHOICE}",)
 
 
 def _title(written: Sequence[_Line]) -> str:

@@ -68,7 +68,9 @@ def give(connection: Connection, grant: Grant) -> None:
 
 def take(connection: Connection, scope: str, user: str) -> Grant:
     """Revoke; returns what was granted. Raises NotGranted where nothing was."""
-    grant = must_be_granted(granted(connection, user), scope, user)
+    grant = granted(connection, user).get(scope)
+    if grant is None:
+        raise NotGranted(f"user {shown(user)} has no grant of {shown(scope)}: there is nothing to revoke")
     connection.execute(delete(table).where(table.c.user == user, table.c.scope == scope))
     return grant
 

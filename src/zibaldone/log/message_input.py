@@ -22,10 +22,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any, Final, Protocol, cast
 
-from zibaldone.core import AGENT, DEFAULT_SESSION, MACHINES, WRITTEN_BY, Message
+from zibaldone.core import AGENT, DEFAULT_SESSION, EDITOR, MACHINES, WRITTEN_BY, Message
 from zibaldone.core.validation import (
     Key,
     key,
@@ -44,6 +45,7 @@ MOST_FILE_BYTES: Final = 32 * 2**20  # of an attachment whose bytes are kept
 Shape = dict[str, Any]  # a message, or a part of one, in the words of a wire format
 
 _ROLES: Final = {"ai": "assistant", "human": "user", "model": "assistant"}
+_KNOWN_ROLES: Final = (*sorted(MACHINES), "user", EDITOR)  # another may be anything that is not like one
 _LANGCHAIN: Final = {  # types, in small letters and without "message" and "chunk"
     "human": "user",
     "ai": "assistant",
@@ -225,6 +227,8 @@ def output_text(output: object) -> str:
 def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool) -> Message:
     """Check every field; without `keep_files` the bytes of attachments are left out."""
     one_line("role", message.role)
+    if message.role not in _KNOWN_ROLES and (close := get_close_matches(message.role, _KNOWN_ROLES, 1, 0.8)):
+        raise InvalidInput(f"role {shown(message.role)} is no role: did you mean {close[0]!r}?")
     if message.name is not None:
         one_line("name", message.name)
     if not isinstance(message.content, str):
@@ -254,10 +258,12 @@ def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool)
 
 
 def _signed(message: Message, by: str | None) -> Message:
-    """The message with who wrote it into a shared memory."""
+    """The message with who wrote it into a shared memory, whoever it says has spoken."""
     if by is None:
         return message
-    name = by if message.name is None and message.role not in MACHINES else message.name
+    name = message.name
+    if message.role not in MACHINES and name != by:
+        name = f"{name} (by {by})" if name else by
     return replace(message, name=name, metadata={**message.metadata, WRITTEN_BY: by})
 
 

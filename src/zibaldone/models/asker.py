@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -113,6 +113,28 @@ class Asker:
         return TaskAnswer(
             made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
         )
+
+    def ask_text(
+        self,
+        turns: Sequence[Turn],
+        *,
+        user: str,
+        view: str,
+        task: str,
+        max_tokens: int | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Ask for free text, metered. Raises ModelFailed, also if there is no model."""
+        if self._model is None:
+            raise ModelFailed(
+                "no chat model is configured: give chat=, or set ZIBALDONE_CHAT_MODEL and open with"
+                " Memory.from_env()"
+            )
+        request = ChatRequest(f"{view}.{task}", tuple(turns), max_tokens=max_tokens, timeout_s=timeout_s)
+        reply = self._model.chat(request, user)
+        if reply.finish == "refusal":
+            raise BadAnswer(f"the model refused: {_short(reply.text)}")
+        return reply.text
 
 
 @dataclass(slots=True)

@@ -216,8 +216,8 @@ class Meter:
                     yield rows
                     return
 
-    def usage(self, user: str | None = None, since: date | None = None) -> list[Usage]:
-        """Per user, day, view and task, in that order; of one user or of all, from a day on."""
+    def usage(self, user: str | None = None) -> list[Usage]:
+        """Per user, day, view and task, in that order; of one user or of all."""
         query = select(table)
         if user is not None:
             query = query.where(table.c.user == user)
@@ -232,7 +232,6 @@ class Meter:
         return [
             Usage(key[0], date.fromisoformat(key[1]), key[2], key[3], **{n: figures[n] for n in _FIGURES})
             for key, figures in sorted(total.items())
-            if since is None or date.fromisoformat(key[1]) >= since
         ]
 
     def total(self, user: str | None = None) -> Usage:

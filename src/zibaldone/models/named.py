@@ -135,17 +135,11 @@ def embedder_called(name: str) -> Embedder:
 
 
 def reranker_called(name: str) -> Reranker:
-    """The reranker of that name: "fastembed:MODEL" or "words".
+    """The reranker of that name: "fastembed:MODEL".
 
     Raises InvalidInput, MissingExtra and ModelFailed.
     """
     library, _, model = name.partition(":")
     if library == FASTEMBED and model:
         return FastReranker(model)
-    if name == "words":
-        from zibaldone.models.reranking import WordsReranker
-
-        return WordsReranker()
-    raise InvalidInput(
-        f"no reranker is called {shown(name)}: give a Reranker, '{FASTEMBED}:MODEL', 'chat' or 'words'"
-    )
+    raise InvalidInput(f"no reranker is called {shown(name)}: give a Reranker, '{FASTEMBED}:MODEL' or 'chat'")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -16,7 +14,6 @@ from zibaldone.errors import ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Reranker
 from zibaldone.text.rendering import header, shown
-from zibaldone.text.words import terms
 
 MOST = 30  # candidates that are put in order; the others stay behind them
 _PATIENCE_S = 5.0  # after which no further call is begun
@@ -67,20 +64,6 @@ def _checked(reranker: Reranker, question: str, texts: Sequence[str]) -> list[fl
             f" {len(texts)} finite numbers were expected"
         )
     return [float(score) for score in scores]
-
-
-class WordsReranker:
-    """The simplest reranker: counts shared words, weighted by their rarity among the texts."""
-
-    name = "words"
-    batch = MOST
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """The sum of the words' rarities."""
-        wanted = set(terms(query))
-        common = [wanted.intersection(terms(text)) for text in texts]
-        spread = Counter(word for words in common for word in words)
-        return [math.fsum(math.log(1 + len(texts) / spread[word]) for word in words) for words in common]
 
 
 @dataclass(frozen=True, slots=True)

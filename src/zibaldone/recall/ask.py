@@ -136,7 +136,7 @@ class Answer:
 
     question: str
     text: str  # "" where the model gave none
-    known: bool  # False: memory does not hold it, as far as the model was shown
+    known: bool | None  # False: memory does not hold it, as far as the model saw; None: no model read it
     citations: tuple[Citation, ...]  # of the messages that the answer names, in `evidence.text`
     confidence: float  # of the evidence, 0 to 1
     evidence: Recall
@@ -146,7 +146,7 @@ class Answer:
     @property
     def degraded(self) -> bool:
         """True if no model answered: then `evidence` is what there is."""
-        return not self.text and self.known
+        return self.known is None
 
     @property
     def calls(self) -> int:
@@ -349,7 +349,7 @@ class Asking:
         return Answer(
             question=self.question,
             text=text,
-            known=result.known,
+            known=result.known if text or not result.known else None,
             citations=tuple(c for c in evidence.citations if self._number(c.scope, c.seq) in sources),
             confidence=evidence.confidence,
             evidence=evidence,

@@ -11,7 +11,7 @@ import regex
 from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Aim, Mask, Question
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.text.words import is_unspaced
+from zibaldone.text.words import is_english, is_unspaced, words
 
 
 # Log-odds, fitted by `python -m benchmarks.confidence DATA`, which judges them with each data set left out.
@@ -42,8 +42,7 @@ SUREST = 0.955  # what is as near as can be asks in one case of twenty for somet
 SILENT = 50  # units about nothing: a few that all agree are not the whole world
 UNTOLD = 0.5  # the confidence of a question that cannot be compared with what memory has
 _FEW_TERMS = 2  # so few words are a day's own
-# A question of several words, function words included, of which memory knows few is in another language; a
-# memory of few words knows few of any.
+# Of a question in another language a memory of many words knows few, function words included.
 _SEVERAL, _FEW_KNOWN, _MANY_WORDS = 4, 0.3, 100
 _LATIN = regex.compile(r"\p{Latin}+")
 
@@ -101,13 +100,14 @@ def signs(index: UnitIndex, question: Question, coverage: Coverage, inside: Mask
 
 
 def _is_foreign(index: UnitIndex, question: Question) -> bool:
-    """True if it is in another script than memory, or memory knows many words and few of its."""
-    if _is_latin(question.text) != _is_latin(index.sample()):
+    """True if it is in another script than memory, or in another language by the words that both have."""
+    sample = index.sample()
+    if _is_latin(question.text) != _is_latin(sample):
         return True
     known = sum(map(index.has, question.words))
     if len(question.words) < _SEVERAL or known >= _FEW_KNOWN * len(question.words):
         return False
-    return index.has_words(_MANY_WORDS)
+    return index.has_words(_MANY_WORDS) and not (is_english(question.words) and is_english(words(sample)))
 
 
 def _is_latin(text: str) -> bool:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LONG_DAYS = 14  # a question that names a longer time asks for what was said in it
 _MOST_TERMS = 64
 _MOST_DAYS = 16  # times that one question can ask for
-_OWN = frozenset("i my mine we our ours".split())  # of who asks; "tell me" and "show us" are no signs
+_OWN = frozenset("i my mine".split())  # of who asks; "tell me" is no sign; what "we" chose both may have said
 _COMMON = STOP_WORDS | {"may"}
 Mask = npt.NDArray[np.bool_]
 

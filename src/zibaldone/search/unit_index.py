@@ -27,7 +27,7 @@ _BREATH = 2  # passages before and behind one of the same message
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
 _OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
-_SAMPLED, _OF_EACH = 32, 200  # units by which a memory's script is told, and characters of each
+_SAMPLED, _OF_EACH = 32, 200  # units by which a memory's language is told, and characters of each
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
@@ -150,7 +150,7 @@ class UnitIndex:
         """The first characters of some units, from all of the log."""
         if self._sample is None:
             rows = np.linspace(0, len(self) - 1, num=min(len(self), _SAMPLED)).astype(int).tolist()
-            self._sample = "".join(self.units[row].text[:_OF_EACH] for row in rows)
+            self._sample = " ".join(self.units[row].text[:_OF_EACH] for row in rows)
         return self._sample
 
     def remove(self, rows: AbstractSet[int]) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from zibaldone.search.saved import SavedIndex, in_byte_order
 
@@ -40,16 +41,34 @@ class Spelling:
         if len(word) < _SHORTEST or not word.isalpha():
             return None
         most = 1 if len(word) < _LONG else 2
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
+        near: list[tuple[int, int, str]] = []
+        for length in range(len(word) - most, len(word) + most + 1):
+            if like := list(self._by_length.get(length, ())):
+                slips = _slips(word, like, most)
+                near += [(int(slips[n]), -uses[like[n]], like[n]) for n in np.flatnonzero(slips <= most)]
+        return min(near)[2] if near else None
 
-        lengths = range(len(word) - most, len(word) + most + 1)
-        like = [known for length in lengths for known in self._by_length.get(length, ())]
-        near = process.extract(word, like, scorer=OSA.distance, score_cutoff=most, limit=None)
-        if not near:
-            return None
-        best, _, _ = min(near, key=lambda match: (match[1], -uses[match[0]], match[0]))
-        return str(best)
+
+def _slips(word: str, like: Sequence[str], most: int) -> npt.NDArray[np.int16]:
+    """(n,) slips between a word and each of some words of one length, exact up to `most`.
+
+    Optimal string alignment, for all words at once, and no farther from the diagonal than `most`.
+    """
+    letters = np.frombuffer("".join(like).encode("utf-32-le"), "<u4").reshape(len(like), -1).T
+    far = np.full(len(like), most + 1, dtype=np.int16)
+    rows = [[np.minimum(far, place) for place in range(len(letters) + 1)]]
+    for place, letter in enumerate(map(ord, word), 1):
+        row = [np.minimum(far, place), *[far] * len(letters)]
+        for other in range(max(1, place - most), min(len(letters), place + most) + 1):
+            is_other = letters[other - 1] != letter
+            row[other] = np.minimum(
+                np.minimum(rows[-1][other], row[other - 1]) + 1, rows[-1][other - 1] + is_other
+            )
+            if place > 1 and other > 1:
+                swapped = (letters[other - 2] == letter) & (letters[other - 1] == ord(word[place - 2]))
+                row[other] = np.where(swapped, np.minimum(row[other], rows[-2][other - 2] + 1), row[other])
+        rows.append(row)
+    return rows[-1][-1]
 
 
 class Vocabulary(Mapping[str, int]):

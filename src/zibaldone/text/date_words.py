@@ -10,7 +10,6 @@ from zibaldone.text.calendar import DAY, Span, moved, period
 NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)}
 NUMBERS |= {"one": (1, 1), "two": (2, 2), "three": (3, 3), "four": (4, 4), "five": (5, 5), "six": (6, 6)}
 NUMBERS |= {"seven": (7, 7), "eight": (8, 8), "nine": (9, 9), "ten": (10, 10), "twelve": (12, 12)}
-ORDINALS = {"last": 0, "first": 1, "second": 2, "third": 3, "fourth": 4}
 UNITS = ("day", "night", "week", "weekend", "month", "year")
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the first month
 STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}

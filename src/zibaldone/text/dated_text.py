@@ -11,40 +11,28 @@ from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
 from zibaldone.text.patterns import late
-from zibaldone.text.sentences import sentence_around
 
-IRREGULAR_PAST = frozenset(
-    """became began bought brought built came caught chose did drew drove fell felt found forgot gave got grew
-    heard held hurt kept knew learnt left lost made meant met paid ran rode said sang sat saw sent sold spent
-    spoke stood swam taught thought told took understood went woke won wore wrote flew broke ate drank
-    sold slept""".split()
-)
 _MONTHS = tuple(name.capitalize() for name in MONTHS)
 _YEAR = late(r"(?<!\d)\d{4}(?!\d)")
 # A phrase that comes round every year, and says nothing of which one is meant.
 _YEARLY = late(rf"\b(?:{'|'.join((*MONTHS, *SHORT_MONTHS, *SEASONS))})\b", regex.IGNORECASE)
 _OF_WHICH = late(r"\b(?:last|this|next|past|coming|upcoming|previous|ago|year)\b", regex.IGNORECASE)
-_AWAY = 60 * DAY  # nearer ones are what is meant, whatever the words around them
-_PRESENT = late(r"(?:\b(?:am|is|are)|['’](?:m|re|s))(?!\s+(?:been|had|got)\b)\b", regex.IGNORECASE)
-_PAST = late(rf"\b(?:was|were|had|been|{'|'.join(sorted(IRREGULAR_PAST))})\b", regex.IGNORECASE)
-_REGULAR_PAST = late(r"\b\p{L}{2,20}ed\b", regex.IGNORECASE)
-_REACH = 200  # characters of a sentence that are looked at on either side
+_AWAY = 60 * DAY  # nearer ones are what is meant
 
 
 def resolved(text: str, today: date, write: Callable[[date, date], str] | None = None) -> str:
     """The text, said on that day, with what its relative dates mean in parentheses: "yesterday (7 May 2023)".
 
     `write` gives the first and the last day in words, by default `in_words`. What comes every year ("in
-    spring") gets no year where nothing around it tells whether it is past or to come.
+    spring") gets a year where it is near or past by 60 days at most, or its words tell which is meant.
     """
     pieces, at = [], 0
     for days in find_days(text, today):
         phrase = text[days.start : days.end].rstrip(" .,")
         end = days.start + len(phrase)
         explained = text[end:].lstrip(" .,").startswith("(")
-        meant = None if explained or _YEAR.search(phrase) else _meant(text, phrase, days, today)
-        if meant:
-            pieces += [text[at:end], f" ({(write or in_words)(meant.first, meant.last)})"]
+        if not explained and not _YEAR.search(phrase) and _is_meant(phrase, days, today):
+            pieces += [text[at:end], f" ({(write or in_words)(days.first, days.last)})"]
             at = end
     return "".join([*pieces, text[at:]])
 
@@ -89,20 +77,6 @@ def _whole_months(first: date, last: date) -> str:
     return f"{opening} to {_MONTHS[last.month - 1]} {last.year}"
 
 
-def _meant(text: str, phrase: str, days: Days, today: date) -> Days | None:
-    """Choose the occurrence of a yearly phrase: the last, the next, or None if it cannot be told."""
-    if today - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase):
-        return days
-    first = max(0, days.start - _REACH)
-    near = text[first : days.end + _REACH]
-    start, end = sentence_around(near, days.start - first, days.end - first)
-    before, after = near[start : days.start - first], near[days.end - first : end]
-    for words, nearest in ((before, -1), (after, 0)):
-        present = [match.start() for match in _PRESENT.finditer(words)]
-        past = [match.start() for match in _PAST.finditer(words)]
-        if present and not (past and (past[nearest] > present[nearest]) == (nearest == -1)):
-            coming = find_days(f"will in {phrase}", today)
-            return coming[0] if coming else None
-        if past or _REGULAR_PAST.search(words):
-            return days
-    return None
+def _is_meant(phrase: str, days: Days, today: date) -> bool:
+    """False for a yearly phrase whose year nothing tells."""
+    return today - days.last < _AWAY or not _YEARLY.search(phrase) or _OF_WHICH.search(phrase) is not None

@@ -13,18 +13,16 @@ A grammar of English phrases, and of numeric dates in a text of any language (20
   month, "two years ago" a calendar year. "a couple" is 2 to 3, "a few" 2 to 5, "several" 3 to 7. "seven years
   now" names the year in which something began. "the other day" is one of the last seven.
 - "the week before 9 June" reaches from the Monday of the week before to 8 June, since people mean either;
-  "the week of 9 June" is its calendar week. A lone "the week before" counts from the last days named in the
-  text, or from the day it was said.
+  "the week of 9 June" is its calendar week.
 - "early", "mid" and "late" are thirds. Seasons are the north's: summer is June to August, and the winter of
   2022 begins in December 2022.
-- "between March and May" is one range, and so are "from Nov to Feb", "from 3 to 9 May" and "the first two
-weeks
-  of May"; "the first half of 2023" and "Q1 2024" are as in a calendar.
+- "between March and May" is one range, and so is "from Nov to Feb"; "Q1 2024" is as in a calendar.
 - 6/3/2023 has the month first if it can, 3.6.2023 the day. A lone year and a lone "March", "April", "May" or
   "June" count only after a word such as "in" or "since", short names only in "in Oct", "on Fri", "last Fri".
 
 Not read: "recently", "soon", durations ("for two weeks"), what recurs ("every Friday", "Fridays"), feasts,
-times of day, events ("the week before the race"), years of two digits (but for 6/3/23).
+times of day, events ("the week before the race"), years of two digits (but for 6/3/23), parts of a month or
+a year ("the first week of May": May is read) but for thirds.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ from zibaldone.text.date_words import (
     MONTHS,
     NUMBER,
     NUMBERS,
-    ORDINALS,
     PREPOSITIONS,
     SEASON,
     SEASONS,
@@ -123,6 +120,7 @@ def _append(named: list[Days], days: Days, low: str) -> None:
 _LINK = re.compile(r"\s(to|until|till|through|and)\s(?:the\s)?|\s?[-–]\s?")
 _LINKED_MONTH = re.compile(rf"(?:\s(?:to|until|till|through|and)\s|\s?[-–]\s?){MONTH}(?!\s?\d)")
 _YEAR = re.compile(r"\d{4}")
+_NO_PART = rf"(?!\s(?:of|in)\s(?:the\s)?(?:{'|'.join(MONTHS)}))"  # "the last week of May"
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
@@ -216,19 +214,18 @@ def _rule(pattern: str, *words: Iterable[str], compound: bool = False) -> Callab
 
 
 @_rule(
-    rf"(?:({'|'.join(ORDINALS)})\s|{NUMBER}\s)?(?:{UNIT}|{WEEKDAY})"
-    r"\s(?:(before|prior\sto|preceding)|(after|following)|of|in)\s(?:the\s)?",
-    *(ORDINALS, NUMBERS, "0", UNITS, WEEKDAYS, SHORT_WEEKDAYS),
+    rf"(?:{NUMBER}\s)?(?:{UNIT}|{WEEKDAY})\s(?:(before|prior\sto|preceding)|(after|following)|of)\s(?:the\s)?",
+    *(NUMBERS, "0", UNITS, WEEKDAYS, SHORT_WEEKDAYS),
     compound=True,
 )
 def _beside(scan: _Scan, groups: Groups) -> Span | None:
-    """The week before 9 June, two weeks after 3 May, the week of 3 May, the first weekend of August."""
-    ordinal, number, unit, weekday, before, after = groups
+    """The week before 9 June, two weeks after 3 May, the week of 3 May."""
+    number, unit, weekday, before, after = groups
     anchor = scan.anchor()
     if anchor is None:
         return None
     if not (before or after):
-        return _part_of(anchor, ordinal, unit, weekday)
+        return period(unit, anchor[0]) if unit == "week" and anchor[0] == anchor[1] else None
     base, sign = (anchor[0], -1) if before else (anchor[1], 1)
     if weekday:
         return one_day(next_weekday(base, weekday_number(weekday), sign))
@@ -241,80 +238,12 @@ def _beside(scan: _Scan, groups: Groups) -> Span | None:
     return period(unit, moved(unit, base, sign))
 
 
-def _part_of(whole: Span, ordinal: str, unit: str, weekday: str) -> Span | None:
-    """The week of a day; or the first, second ... last week, weekend, Friday ... of a longer time."""
-    first, last = whole
-    if not ordinal and (first != last or unit not in ("week", "weekend")):
-        return None
-    if not ordinal:
-        return period(unit, first if unit == "week" else first - 2 * DAY)  # Monday's weekend is just over
-    n = ORDINALS[ordinal] - 1
-    if unit == "week":
-        start = last - 6 * DAY if n < 0 else first + 7 * n * DAY
-        return start, start + 6 * DAY
-    if weekday or unit == "weekend":
-        number = weekday_number(weekday or "saturday")
-        day = next_weekday(last + DAY, number, -1) if n < 0 else next_weekday(first - DAY, number, 1)
-        return period(unit, day + 7 * max(0, n) * DAY)
-    return period(unit, last if n < 0 else moved(unit, first, n))
-
-
-@_rule(
-    rf"(?:(first|second)\shalf|(first|last)\s{NUMBER}\s{UNIT}|(first|second|third|fourth|last)\squarter)"
-    r"\s(?:of|in)\s(?:the\s)?",
-    ("first", "second", "third", "fourth", "last"),
-    compound=True,
-)
-def _share_of(scan: _Scan, groups: Groups) -> Span | None:
-    """The first half of 2023, the first two weeks of May, the last quarter of 2024."""
-    half, end, number, unit, quarter = groups
-    whole = scan.anchor()
-    if whole is None or whole[0] == whole[1]:
-        return None
-    first, last = whole
-    if half:
-        middle = first + (last - first) // 2
-        if first.day == 1 and whole == period("year", first):
-            middle = moved("month", first, 6) - DAY
-        return (first, middle) if half == "first" else (middle + DAY, last)
-    if quarter:
-        return _quarter(first.year, ORDINALS[quarter] or 4) if whole == period("year", first) else None
-    most = least_and_most(number)[1]
-    if end == "first":
-        return first, min(last, moved(unit, first, most) - DAY)
-    return max(first, moved(unit, last + DAY, -most)), last
-
-
-def _quarter(year: int, number: int) -> Span:
-    first = date(year, 3 * number - 2, 1)
-    return first, moved("month", first, 3) - DAY
-
-
 @_rule(rf"q([1-4])\s?(?:of\s)?{YEAR}", ("q1", "q2", "q3", "q4"))
 def _named_quarter(_: _Scan, groups: Groups) -> Span | None:
     """Q1 2024."""
     number, year = groups
-    return _quarter(int(year), int(number))
-
-
-@_rule(
-    rf"(\d{{1,2}})(?:st|nd|rd|th)?\s(to|until|till|through|and)\s(?:the\s)?{DATE}\s{{0,2}}(?:of\s)?{MONTH}"
-    rf"(?:[\s,]{{1,3}}{YEAR})?",
-    "0",
-)
-def _days_of_month(scan: _Scan, groups: Groups) -> Span | None:
-    """From 3 to 9 May, between the 3rd and the 10th of May 2023."""
-    first, link, last, _, name, year = groups
-    word, earlier = scan.before()[:2]
-    if (earlier if word == "the" else word) != ("between" if link == "and" else "from"):
-        return None
-    month = month_number(name)
-
-    def of_year(year: int) -> Span:
-        return date(year, month, int(first)), date(year, month, int(last))
-
-    span = of_year(int(year)) if year else scan.nearest(of_year, None)
-    return span if span and span[0] <= span[1] else None
+    first = date(int(year), 3 * int(number) - 2, 1)
+    return first, moved("month", first, 3) - DAY
 
 
 @_rule(
@@ -431,7 +360,8 @@ def _bare_season(scan: _Scan, groups: Groups) -> Span | None:
 
 @_rule(
     r"(last|this\spast|past|previous|this\scoming|this|next|coming|upcoming)\s"
-    rf"(?:(week|weekend|month|year)\b|{SEASON}|{WEEKDAY}|{MONTH}|(night)\b|(?:morning|afternoon|evening)\b)",
+    rf"(?:(week|weekend|month|year)\b|{SEASON}|{WEEKDAY}|{MONTH}|(night)\b|(?:morning|afternoon|evening)\b)"
+    + _NO_PART,
     STEPS,
 )
 def _named(scan: _Scan, groups: Groups) -> Span | None:
@@ -451,7 +381,7 @@ def _named(scan: _Scan, groups: Groups) -> Span | None:
     return one_day(today + step * DAY) if night or step == 0 else None
 
 
-@_rule(rf"(last|past|next|coming)\s{NUMBER}\s{UNIT}", STEPS)
+@_rule(rf"(last|past|next|coming)\s{NUMBER}\s{UNIT}" + _NO_PART, STEPS)
 def _running(scan: _Scan, groups: Groups) -> Span | None:
     """The last three days, the next few weeks: up to the day it was said, or from it."""
     which, number, unit = groups
@@ -494,21 +424,7 @@ def _near(scan: _Scan, groups: Groups) -> Span | None:
     return scan.today - 7 * DAY, scan.today - DAY
 
 
-@_rule(
-    r"(?<=the )(day|week|weekend|month|year)\s(before|after)(?=\s?(?:[.,;:!?)]|\Z))"
-    r"|(week|weekend)\sbefore\slast\b",
-    UNITS,
-)
-def _lone_beside(scan: _Scan, groups: Groups) -> Span | None:
-    """The week before, the year after; the weekend before last."""
-    unit, which, before_last = groups
-    if before_last:
-        return period(before_last, moved(before_last, scan.today, -2))
-    first, last = scan.previous or (scan.today, scan.today)
-    return period(unit, moved(unit, first, -1) if which == "before" else moved(unit, last, 1))
-
-
-@_rule(rf"(?:{WEEKDAY}|weekend\b)(?!\s?[:|])", WEEKDAYS, SHORT_WEEKDAYS, ("weekend",))
+@_rule(rf"(?:{WEEKDAY}|weekend\b)(?!\s?[:|]|\sbefore)" + _NO_PART, WEEKDAYS, SHORT_WEEKDAYS, ("weekend",))
 def _bare_weekday(scan: _Scan, groups: Groups) -> Span | None:
     """Friday, on Fri, over the weekend, for the weekend; the day it was said may itself be meant."""
     name, word, earlier = groups[0], *scan.before()[:2]

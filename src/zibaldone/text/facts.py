@@ -17,7 +17,7 @@ the tests of a fact (xMemory, appendix C.1) but the last, which is for `facts_of
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import IntEnum
@@ -232,13 +232,11 @@ def facts(messages: Sequence[Message]) -> list[Fact]:
     return [fact for message, heard in heard_before(messages) for fact in facts_of(message, heard)]
 
 
-def facts_of(
-    message: Message, heard: Heard, *, whole: bool = False, alone: Callable[[str], bool] | None = None
-) -> list[Fact]:
+def facts_of(message: Message, heard: Heard, *, whole: bool = False) -> list[Fact]:
     """The facts of a message, in order. No two share a sentence.
 
     `whole`: statements that are not new are facts too, and what a message with a fact says besides is told
-    with the fact, less courtesies. `alone` says of the text of a sentence that nothing is told with it.
+    with the fact, less courtesies.
     """
     judged = heard.sentences_of(message)
     groups: list[_Group] = []
@@ -247,9 +245,8 @@ def facts_of(
             continue
         answers = not place and heard.is_answered(sentence.text)
         is_fact = answers or sentence.worth >= (Worth.STATEMENT if whole else Worth.NEWS)
-        apart = is_fact and alone is not None and alone(sentence.text)
         last = groups[-1] if groups and (whole or groups[-1].places[-1] == place - 1) else None
-        if last and not apart and last.takes(sentence, is_fact=is_fact, whole=whole):
+        if last and last.takes(sentence, is_fact=is_fact, whole=whole):
             last.places.append(place)
             last.has_fact |= is_fact
             continue
@@ -260,7 +257,7 @@ def facts_of(
                 is_fact = place > 0 or sentence.worth is Worth.SPECIFIC
         if is_fact or whole or not sentence.is_idle:
             question = heard.question if is_fact and not place and heard.is_short(sentence.text) else ""
-            groups.append(_Group([place], is_fact, apart, question))
+            groups.append(_Group([place], is_fact, question))
     if not any(group.has_fact for group in groups):
         if not (_asks_something(heard.question) and judged and words(judged[0].text)[:1] in _YES_OR_NO):
             return []
@@ -281,12 +278,11 @@ def facts_of(
 class _Group:
     places: list[int]  # of its sentences in the message
     has_fact: bool
-    apart: bool = False  # nothing is told with it
     question: str = ""  # that they answer
 
     def takes(self, sentence: Sentence, *, is_fact: bool, whole: bool) -> bool:
         """True if the sentence behind these belongs with them."""
-        if self.apart or sentence.listed:
+        if sentence.listed:
             return False
         if sentence.leans and len(self.places) < _MOST_SENTENCES:
             return whole or is_fact or not sentence.is_idle

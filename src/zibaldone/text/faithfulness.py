@@ -7,9 +7,9 @@
     given.invented("fish, Oslo, yachts")       # ["yachts"]: for titles and keywords, which deny nothing
 
 Every content word, name and number of a statement stands in a source, and is denied there where the
-statement denies it and only there. A word may be inflected or written out ("gonna", "fam"), and a statement
-may say of its own who says or thinks it. Nothing is taken on trust for being close: whoever writes in other
-words is refused, and the source's own words stand instead. What cannot be seen this way: who did it to whom,
+statement denies it and only there. A word may be inflected, and a statement may say of its own who says or
+thinks it. Nothing is taken on trust for being close: whoever writes in other words is refused, and the
+source's own words stand instead. What cannot be seen this way: who did it to whom,
 and whether what was asked or wished for came about.
 
 A statement that says whom "she" or what "it" is has the word from an earlier message: `with_sources` finds
@@ -26,7 +26,7 @@ from zibaldone.text.date_words import MONTHS
 from zibaldone.text.patterns import late
 from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
-from zibaldone.text.spellings import PAST_FORMS, base_form, spelled
+from zibaldone.text.spellings import PAST_FORMS, base_form
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
 _SHOWN = 8  # words in a refusal
@@ -74,12 +74,6 @@ _WISH = late(
     regex.IGNORECASE,
 )
 _WANTS = frozenset({"want", "wants", "wanted"})
-# "I hope to cook for those who haven't": no hope is denied. But "a place that I haven't" denies the place.
-_WHO_NOT = late(
-    r"\b(?:who|which|that) (?:(?:do|does|did|is|are|was|were|has|have|had|will|would|can|could) )?"
-    r"(?:not|never)\b",
-    regex.IGNORECASE,
-)
 # "I haven't read it" denies what "it" stands for.
 _IT = frozenset("it that this them those these there him her".split())
 _NUMBER_WORDS = {
@@ -89,7 +83,6 @@ _NUMBER_WORDS = {
         sixteen seventeen eighteen nineteen twenty""".split()
     )
 }
-_MATES = late(r"(\p{L}{3,})mates?")
 _NUMBER = late(r"\p{N}+")
 _ISO_MONTH = late(r"(?<!\d)(\d{4})-(0[1-9]|1[0-2])(?!\d)")
 _SUBJECT = r"(?:I|[Ww]e|[Hh]e|[Ss]he|[Tt]hey|[Ii]t|[Yy]ou|[Tt]here|[Mm]y|[Oo]ur|\p{Lu}\p{L}+)\b"
@@ -223,11 +216,6 @@ def nearest(named: Sequence[int], known: Iterable[int]) -> list[int]:
     return [place for place in sorted(others, key=distance) if distance(place)[0] <= REACH]
 
 
-def refusal(statement: str, sources: Iterable[str], context: str = "") -> str:
-    """Return why sources do not bear out one statement; see SourceTexts.refusal."""
-    return SourceTexts(sources, context).refusal(statement)
-
-
 def names_and_numbers(text: str) -> set[str]:
     """Return the words of names, and numbers without leading zeros."""
     salient = {_number(number) for number in _NUMBER.findall(text)}
@@ -243,8 +231,6 @@ def _vocabulary(text: str) -> set[str]:
         known.add(word)
         known.add(_NUMBER_WORDS.get(word, word))
         known.update(term for _, term in term_of(base_form(word)))
-        if mate := _MATES.fullmatch(word):  # a teammate has a team
-            known.update(term for _, term in term_of(mate[1]))
     return known
 
 
@@ -273,7 +259,7 @@ def _readings(text: str) -> list[tuple[str, str, frozenset[bool]]]:
             if denied_from < len(readings):
                 _sign(readings, clause_began, denied_from, _EITHER)
             elif denied_from > clause_began:  # "Ann lives in Oslo not"
-                _sign(readings, clause_began, denied_from, _EITHER if _WHO_NOT.search(clause) else _DENIED)
+                _sign(readings, clause_began, denied_from, _DENIED)
             elif clause_began > sentence_began:  # "Ann lives in Oslo; no"
                 _sign(readings, before, clause_began, _DENIED)
             else:  # "No", to what was said before
@@ -322,7 +308,7 @@ def _clauses(text: str) -> Iterator[str]:
 
 def _spelled(text: str) -> str:
     """Normalise: "not" as a word, months by name; drop phrases that deny nothing, as "not only"."""
-    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", spelled(text))
+    text = _ISO_MONTH.sub(lambda day: f"{day[1]} {MONTHS[int(day[2]) - 1]}", text)
     return _DENIES_NOTHING.sub("", _NOT_ONLY.sub(r"\1", _SHORT_NOT.sub(" not", text)))
 
 

@@ -29,6 +29,7 @@ from zibaldone.text.dates import find_days
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import Span, passages
 from zibaldone.views.base import Generation, Retrieved
+from zibaldone.views.units import unit_on
 
 PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
@@ -80,27 +81,13 @@ def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[CutMessage]:
 
 def to_units(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[Unit]:
     """Units of messages as they are, whether or not a view has rows of them."""
-    made = []
-    for message, pieces in zip(messages, cuts, strict=True):
-        assert message.time is not None  # what is stored has one
-        for part, text in enumerate(pieces.texts(message)):
-            made.append(
-                Unit(
-                    sources=(message.seq,),
-                    part=part,
-                    text=text,
-                    kind=pieces.kind,
-                    tokens=pieces.tokens[part],
-                    session=message.session,
-                    role=message.voice,
-                    name=message.name,
-                    time=message.time,
-                    days=pieces.days[part],
-                    start=pieces.spans[part][0],
-                    is_dated=message.is_dated,
-                )
-            )
-    return made
+    return [
+        unit_on(message, (message.seq,), part, text, pieces.kind, tokens, start, days)
+        for message, pieces in zip(messages, cuts, strict=True)
+        for part, (text, tokens, (start, _), days) in enumerate(
+            zip(pieces.texts(message), pieces.tokens, pieces.spans, pieces.days, strict=True)
+        )
+    ]
 
 
 def days_named(message: Message, text: str) -> Days:

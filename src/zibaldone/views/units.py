@@ -117,10 +117,9 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
         _NEW_SOURCES.run(connection, further)
 
 
-def keys(connection: Connection, view: str, generation: Generation, *, after: int = 0) -> list[Key]:
-    """By which the generation's units that stand on messages above seq `after` are known, rising."""
-    here = and_(of(view, generation), table.c.seq > after)
-    query = select(table.c.seq, table.c.part).where(here).order_by(table.c.seq, table.c.part)
+def keys(connection: Connection, view: str, generation: Generation) -> list[Key]:
+    """By which the generation's units are known, rising."""
+    query = select(table.c.seq, table.c.part).where(of(view, generation)).order_by(table.c.seq, table.c.part)
     return [(row.seq, row.part) for row in connection.execute(query)]
 
 
@@ -167,22 +166,34 @@ def load(
                 f" memory.builds.rebuild(user=..., view={view!r}) makes it anew"
             )
         loaded.append(
-            Unit(
-                sources=(row.seq, *further.get((row.seq, row.part), ())),
-                part=row.part,
-                text=message.content[row.start : row.end] if row.text is None else row.text,
-                kind=row.kind,
-                tokens=row.tokens,
-                session=message.session,
-                role=message.voice,
-                name=message.name,
-                time=message.time,
-                days=_parse_days(row.days),
-                start=row.start,
-                is_dated=message.is_dated,
+            unit_on(
+                message,
+                (row.seq, *further.get((row.seq, row.part), ())),
+                row.part,
+                message.content[row.start : row.end] if row.text is None else row.text,
+                row.kind,
+                row.tokens,
+                row.start,
+                _parse_days(row.days),
             )
         )
     return loaded, _vectors([row.vector for row in rows], loaded, on, dimension, remade)
+
+
+def unit_on(
+    message: Message,
+    sources: tuple[int, ...],
+    part: int,
+    text: str,
+    kind: str,
+    tokens: int,
+    start: int,
+    days: Days = (),
+) -> Unit:
+    """A unit that stands on a stored message."""
+    assert message.time is not None  # what is stored has one
+    where = message.session, message.voice, message.name, message.time
+    return Unit(sources, part, text, kind, tokens, *where, days, start, message.is_dated)
 
 
 def contents(connection: Connection, view: str, generation: Generation) -> list[Content]:

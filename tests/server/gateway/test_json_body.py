@@ -25,6 +25,7 @@ indents = st.sampled_from([None, 0, 1, 3])
 
 
 @given(objects, indents, objects)
+@pytest.mark.wide
 def test_what_is_replaced_is_replaced_and_all_else_stays(given_object, indent, replaced):
     """As the object would be if it were taken apart and put together again."""
     text = json.dumps(given_object, indent=indent)

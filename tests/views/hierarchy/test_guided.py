@@ -150,6 +150,7 @@ def test_restored_themes_go_on_alike(seed):
     assert sorted(one for members in straight.members.values() for one in members) == list(range(1, 81))
 
 
+@pytest.mark.wide
 def test_a_restart_in_the_middle_changes_nothing(tmp_path):
     """Themes of messages that came at once, and of the same messages day by day, a process each."""
     with opened(tmp_path / "once") as memory:

@@ -26,12 +26,13 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
 from zibaldone.views import units
 from zibaldone.views.base import Generation, Retrieved
-from zibaldone.views.hierarchy import HierarchyView, table
+from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.node_scores import Levels, levels_of
 from zibaldone.views.hierarchy.nodes import Episode, Statement
 from zibaldone.views.hierarchy.stage_two import StageTwo
 from zibaldone.views.hierarchy.table import SemanticRow, Written
+from zibaldone.views.hierarchy.view import HierarchyView
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.user_cache import UserCache
 

@@ -11,8 +11,8 @@ import pytest
 from hierarchy_talk import EMBEDDER, Known, talk, vectors_of
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatRequest
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import ScriptedModel

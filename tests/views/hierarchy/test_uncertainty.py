@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
-from zibaldone.models import Ceilings, Meter, OpenAIChat, StaticEmbedder, TokenLogprob
+from zibaldone.models.base import TokenLogprob
 from zibaldone.models.logprobs import ChatDrafter, uncertainty
+from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.openai import OpenAIChat
+from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 from zibaldone.views.hierarchy.stage_two import EpisodeText, RankedEpisode, StageTwo, include
 from zibaldone.views.hierarchy.uncertainty import (

@@ -73,13 +73,3 @@ def test_options_reach_the_model(remembering):
     assert given["repetition_penalty"] == 1.5
     assert given["do_sample"] is True
     assert heard.ids[:QUESTION] == list(ASKED)
-
-
-def test_several_questions(remembering):
-    """A list of questions gives a list of answers, each as if asked alone."""
-    asked = [words(ASKED), words(ASKED[:4]), words(IDS[10:30])]
-    given = {"user": "ann", "budget_tokens": 30, **TEN}
-    together = remembering.generate(asked, **given)
-    alone = [remembering.generate(one, **given) for one in asked]
-    assert [one.text for one in together] == [one.text for one in alone]
-    assert [one.blocks for one in together] == [one.blocks for one in alone]

@@ -24,6 +24,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.wide
 def test_what_another_model_made_is_never_read(tmp_path, change):
     """Blocks of another fingerprint are refused, and remember() makes them anew."""
     with filled(tmp_path / "m", 4) as rig:

@@ -92,6 +92,7 @@ def test_beams_of_the_model_s_own_settings():
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("more", [{}, {"num_beams": 2}], ids=["greedy", "beams"])
+@pytest.mark.wide
 def test_layered(family, more):
     """Layers that each choose all of the memory in one pass say what the whole text says."""
     encoder = encoder_of(tapped(family))

@@ -83,6 +83,7 @@ ASKING = {
 
 @pytest.mark.parametrize("user", [USER, "zoe"])
 @pytest.mark.parametrize("what", ASKING)
+@pytest.mark.wide
 def test_nobody_waits_for_a_model_that_hangs(rig, what, user):
     """Adding, recalling and forgetting go on, of the same user and of another, and files are purged."""
     if what == "encode anew":

@@ -101,6 +101,7 @@ def hooks(model) -> int:
 
 
 @pytest.mark.parametrize("kind", REFUSED)
+@pytest.mark.wide
 def test_refused(kind):
     """The reason is said; hooks, attention and logits are what they were."""
     if kind == "gptj" and gptj_is_handed_tables():

@@ -10,6 +10,7 @@ PINNED = 2
 
 
 @pytest.mark.parametrize("most", [3, 200, 235, 245, 248])
+@pytest.mark.wide
 def test_an_answer_has_the_room_that_it_was_promised(tmp_path, most):
     """However long it may be, recent turns and others leave it its place."""
     with filled(tmp_path / "m", 16, config=with_config(recent_tokens=64)) as rig:

@@ -222,6 +222,7 @@ def test_one_user_s_notes_go_with_nobody_else_s_session(memory, script, party):
     assert notes(memory, "bea") == [("The party moved to the 10th.", True)]
 
 
+@pytest.mark.wide
 def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
     """However many notes there are."""
     for number in range(80):

@@ -9,8 +9,8 @@ from typing import Any
 from topic_shelves import CURRENT, EMBEDDER, TODAY, ranked
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.models import ChatRequest
 from zibaldone.models.asker import Asker
+from zibaldone.models.base import ChatRequest
 from zibaldone.models.meter import Ceilings, Meter
 from zibaldone.testing import ScriptedModel
 from zibaldone.testing.fakes import Scripted

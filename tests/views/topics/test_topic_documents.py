@@ -171,6 +171,7 @@ def test_rules_are_no_front_matter(text):
     ],
     ids=["bracket", "colon", "start", "depth"],
 )
+@pytest.mark.wide
 def test_front_matter_of_which_no_sense_can_be_made(front, line):
     """The error names the line and what to do."""
     with pytest.raises(InvalidImport, match=rf"line {line}: .*; put texts in quotes"):

@@ -55,6 +55,7 @@ def test_grep_stops_at_its_limit_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(a|aa)+$", r"(.*a){20}b", r"((a{1,999}){1,999}){1,999}b"])
+@pytest.mark.wide
 def test_a_catastrophic_pattern_ends_in_time(pattern: str) -> None:
     """It comes back as a remark, not as a thread that hangs."""
     tools = Toolset(ReadingIndex(shelf(facts(["a" * 5000 + "!"] * 50))))

@@ -21,7 +21,7 @@ from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatRequest
 from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
-from zibaldone.views.topics import Consolidation
+from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.library import Library
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)

@@ -133,7 +133,7 @@ def closing(
     table.add_row("folder on disk", f"{figures.folder_bytes / 1e6:.1f} MB")
     console.print(table)
     console.print(
-        "[dim]A demo and no measurement: 'zibaldone compare' measures on a log of your own.[/]",
+        "[dim]A demo and no measurement: 'zibaldone build compare' measures on a log of your own.[/]",
         highlight=False,
     )
     console.print("\nNow your own: ask ChatGPT or Claude for an export of your data, and")

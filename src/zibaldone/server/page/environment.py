@@ -19,8 +19,8 @@ from starlette.routing import Route
 from zibaldone.core import AGENT, EDITOR, Decision, Evidence, Message
 from zibaldone.server.page.highlighting import Highlighter
 from zibaldone.server.page.markdown import rendered
-from zibaldone.views.topics import Document
 from zibaldone.views.topics.library import CURRENT
+from zibaldone.views.topics.markdown.document import Document
 
 SHOWN_CHARACTERS = 4000  # of a message in a list
 _STATIC = {file.name: file.read_bytes() for file in (files("zibaldone.server.page") / "static").iterdir()}

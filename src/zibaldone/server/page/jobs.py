@@ -110,6 +110,12 @@ class Jobs:
         job = self._jobs.get(job_id)
         return job if job and job.user == user else None
 
+    def drop(self, user: str, path: str) -> None:
+        """Drop a user's ended jobs that continue at a path."""
+        ended = [j.id for j in self._jobs.values() if (j.user, j.path) == (user, path) and not j.is_running]
+        for job_id in ended:
+            del self._jobs[job_id]
+
     def running(self, user: str, path: str) -> Job | None:
         """Return a user's running job that continues at a path."""
         return next(

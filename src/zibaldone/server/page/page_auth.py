@@ -215,11 +215,10 @@ class PageEndpoint:
             raise Problem(
                 403, "other-agent", "this key is for one agent's messages; the page shows all of them"
             )
-        if request.method not in ("GET", "HEAD", "POST"):
-            raise HTTPException(405)
         action = self._actions.get(request.method == "POST")
-        if action is None:
-            raise HTTPException(405)
+        if action is None or request.method not in ("GET", "HEAD", "POST"):
+            allowed = [name for name in ("GET", "HEAD", "POST") if (name == "POST") in self._actions]
+            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
         if action.posts:
             check_sender(request)
             if not action.reads:
@@ -291,8 +290,11 @@ def _to_sign_in(request: Request) -> Response:
 
 def own_path(wanted: str) -> str:
     """Return `wanted` if it is a path of this server, else "/": never an address of another server."""
-    parts = urlsplit(wanted)
-    is_own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not parts.netloc
+    try:
+        elsewhere = urlsplit(wanted).netloc
+    except ValueError:
+        return "/"
+    is_own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not elsewhere
     return wanted if is_own and wanted.isprintable() else "/"
 
 

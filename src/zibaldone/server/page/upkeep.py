@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 
 from starlette.datastructures import UploadFile
@@ -51,9 +51,11 @@ async def import_(call: PageCall) -> Response:
     async def work(progress: Progress) -> Report:
         async with _saved(upload) as path:
             try:
-                return _imported(await call.memory.user(call.user).import_(path, progress=progress))
+                done = await call.memory.user(call.user).import_(path, progress=progress)
             except InvalidImport as error:  # the temporary name means nothing to the user
                 raise InvalidImport(str(error).replace(str(path), name)) from error
+            refused = tuple(replace(one, where=one.where.replace(str(path), name)) for one in done.refused)
+            return _imported(replace(done, refused=refused))
 
     return await call.to_job(f"Importing {name}", "/sessions", work)
 
@@ -64,6 +66,7 @@ def _imported(done: Imported) -> Report:
         lines.append(f"{count(done.read - done.added, 'message')} known already.")
     if done.changed:
         lines.append(f"{count(done.changed, 'message')} changed since: kept as first stored.")
+    lines += done.notes
     if done.refusals:
         lines.append(f"{done.refusals} could not be read:")
         lines += (

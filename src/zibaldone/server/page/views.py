@@ -16,10 +16,10 @@ from zibaldone.log.filters import Filter
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
-from zibaldone.views.hierarchy import Theme
+from zibaldone.views.hierarchy.themes import Theme
 from zibaldone.views.notes import KINDS, UserNote
 from zibaldone.views.notes.note import kind_of
-from zibaldone.views.topics import Document
+from zibaldone.views.topics.markdown.document import Document
 
 _SHOWN_TOPICS = 100  # documents on a page
 _READ_EDITS = 200  # searched for those of a document

@@ -39,7 +39,8 @@ from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.views.base import Counted
-from zibaldone.views.hierarchy import Semantic, Theme
+from zibaldone.views.hierarchy.nodes import Semantic
+from zibaldone.views.hierarchy.themes import Theme
 from zibaldone.views.notes import UserNote
 from zibaldone.views.topics.library import CatalogueLine
 
@@ -325,7 +326,7 @@ _shape("Step", Step, "One look, or the answer.",
 _shape("Answer", Answer, "A model's answer to a question, and the evidence that it was shown.",
        "question text known confidence citations evidence steps marks",
        text="Empty where no model gave one; then the evidence is what there is.",
-       known="False: memory does not hold it, as far as the model was shown.",
+       known="False: memory does not hold it, as far as the model was shown. null: no model read it.",
        citations="Of the messages that it names, in evidence.text.",
        marks="What is wrong with it, in sentences.")
 _shape("Counted", Counted, "So many rows of a kind.", "kind rows")

@@ -21,6 +21,7 @@ from zibaldone.text.statements import PlainStatement, statements, supersedes
 from zibaldone.views.notes.hand import HandEdit, mark_of
 from zibaldone.views.notes.note import BY_HAND, STATED, Kind, Link, UserNote, kind_of
 from zibaldone.views.notes.table import Ending, Place, StoredNote
+from zibaldone.views.units import unit_on
 
 
 @dataclass(slots=True)
@@ -262,19 +263,7 @@ def _recovered(edit: HandEdit, messages: Mapping[int, Message], dimension: int) 
     for start, end in sentences(message.content):
         text = message.content[start:end]
         if mark_of(text) == edit.mark:
-            unit = Unit(
-                sources=(message.seq,),
-                part=start,
-                text=text,
-                kind=edit.kind,
-                tokens=0,
-                session=message.session,
-                role=message.voice,
-                name=message.name,
-                time=_time(message),
-                start=start,
-                is_dated=message.is_dated,
-            )
+            unit = unit_on(message, (message.seq,), start, text, edit.kind, 0, start)
             nothing = np.zeros(dimension, np.float32)
             place = (message.seq, start, end)
             return NoteDraft(

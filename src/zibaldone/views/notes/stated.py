@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import regex
 
-from zibaldone.core import EDITOR, MACHINES, PROFILE, Message
+from zibaldone.core import EDITOR, MACHINES, OWNERS_WORDS, PROFILE, Message
 from zibaldone.text.patterns import late
 from zibaldone.text.sentences import Span, sentences
 from zibaldone.text.spellings import base_form
@@ -259,12 +259,17 @@ def stated(message: Message) -> list[StatedNote]:
         return []
     if (kind := kind_of(message.metadata.get(PROFILE))) is not None:  # of a program that keeps notes, too
         return [StatedNote(kind, start, end) for start, end in sentences(message.content)]
-    return list(_own(message)) if is_persons(message) else []
+    return list(_own(message)) if is_owners(message) else []
 
 
 def is_persons(message: Message) -> bool:
     """True if a person says it: no machine, no tool traffic, no edit of notes or documents."""
     return message.voice not in MACHINES and message.voice != EDITOR and not message.is_noise
+
+
+def is_owners(message: Message) -> bool:
+    """True if a person says it who may be the owner of the memory: nobody has marked it as another's."""
+    return is_persons(message) and message.metadata.get(OWNERS_WORDS) is not False
 
 
 def _own(message: Message) -> Iterator[StatedNote]:

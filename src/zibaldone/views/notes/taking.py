@@ -26,7 +26,7 @@ from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views import units
 from zibaldone.views.notes.note import RULES, Kind
-from zibaldone.views.notes.stated import is_persons, own_text
+from zibaldone.views.notes.stated import is_owners, is_persons, own_text
 from zibaldone.views.notes.table import Ending, NoteRow, Place
 from zibaldone.views.toolkit import days_named
 
@@ -111,7 +111,7 @@ def take(
 
     shown = {message.seq: shown_text(message) for message in piece}
     given = [message for message in piece if shown[message.seq].strip()]
-    if not any(map(is_persons, given)):
+    if not any(map(is_owners, given)):
         reading.done.update(shown)
         return
     away, made_by = False, ""
@@ -184,7 +184,7 @@ def _add(
         if fault or not numbered.keys() >= set(new.ends):
             continue
         if new.ends or not _is_known(new, reading.held.values()):
-            kept.append((new, max(seq for seq in sources if is_persons(messages[seq])), sources))
+            kept.append((new, max(seq for seq in sources if is_owners(messages[seq])), sources))
     vectors = embed(embedder, [new.text for new, _, _ in kept])
     lines = [line(messages[seq].speaker, new.text) for new, seq, _ in kept]
     counts = line_tokens(lines, tokenizer.count)
@@ -238,7 +238,7 @@ class _Judge:
     def __init__(self, messages: Mapping[int, Message]) -> None:
         self.messages = messages
         self.own = {
-            seq: own_text(message.content)[:_LONGEST_OWN] if is_persons(message) else ""
+            seq: own_text(message.content)[:_LONGEST_OWN] if is_owners(message) else ""
             for seq, message in messages.items()
         }
         self._names = " ".join(dict.fromkeys(message.speaker for message in messages.values()))

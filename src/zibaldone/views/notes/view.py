@@ -25,7 +25,6 @@ from zibaldone.models.embedding import embed
 from zibaldone.search import dense
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation
-from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.storage.turns import Turns
 from zibaldone.text.bounds import as_read
@@ -500,23 +499,13 @@ class NotesView(UnitsView):
         late = {}
         for row in rows:
             message = on[row.key[0]]
-            assert message.time is not None  # what is stored has one
-            assert row.unit.vector is not None
-            unit = Unit(
-                sources=row.unit.sources,
-                part=row.unit.part,
-                text=message.content[row.unit.start : row.unit.end],
-                kind=row.unit.kind,
-                tokens=row.unit.tokens,
-                session=message.session,
-                role=message.voice,
-                name=message.name,
-                time=message.time,
-                days=row.unit.days,
-                start=row.unit.start,
-                is_dated=message.is_dated,
+            own = row.unit
+            assert own.vector is not None
+            text = message.content[own.start : own.end]
+            unit = units.unit_on(
+                message, own.sources, own.part, text, own.kind, own.tokens, own.start, own.days
             )
-            stored = dense.from_bytes([dense.to_bytes(row.unit.vector)], self._embedder.dimension)[0]
+            stored = dense.from_bytes([dense.to_bytes(own.vector)], self._embedder.dimension)[0]
             late[row.key] = StoredNote(unit, stored, row.made_by, row.clause)
         return late, note
 
