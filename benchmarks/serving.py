@@ -543,8 +543,13 @@ _GROWTH_WARM, _GROWTH_EVERY = 600, 50  # turns; until then a cache of 512 loops 
 _GROWTH_NOTE = (
     "One user talks in sessions of six turns. After a warm-up: anonymous memory of the server, and of the"
     " process that recalls, in kB a turn: from the least of the first half of the samples to that of the"
+<<<<<<< HEAD
     " second. What is not saved of an index is in memory, up to 1000 messages, and goes when it is saved:"
     " halves of more than 500 turns hold that whole."
+=======
+    " second. Up to 1000 messages of an index are in memory until they are saved, and then in a file: halves"
+    " of less than 500 turns show a part of that saw, and no growth."
+>>>>>>> gate
 )
 
 
@@ -575,11 +580,11 @@ def growth(user: ServedUser, upstream_port: int, port: int, server: Server, turn
     for number in range(-(-turns // _GROWTH_EVERY)):
         talked(f"{number}", _GROWTH_EVERY)
         samples.append(server.anonymous_kib())
-    quarter = max(1, len(samples) // 4)
-    between = (len(samples) - quarter) * _GROWTH_EVERY
+    half = max(1, len(samples) // 2)
+    between = (len(samples) - half) * _GROWTH_EVERY
     rows = []
     for number, held in enumerate(zip(*samples, strict=True)):
-        first, last = min(held[:quarter]), min(held[-quarter:])
+        first, last = min(held[:half]), min(held[-half:])
         name = f"memory {number}" if number else "server"
         rows.append(GrowthRow(name, turns, 1.024 * first, 1.024 * (last - first) / max(1, between)))
     return rows
