@@ -218,14 +218,14 @@ def test_what_is_added_is_taken_in_before_somebody_asks(tmp_path, monkeypatch):
     monkeypatch.setattr(User, "preload", lambda user: taken_in.put(user.name))
     ours, theirs = socket.socketpair()
     with ours, theirs, Memory(tmp_path) as memory:
-        memory.add(TOLD[0], user="ann")
-        memory.recall(QUESTION, user="ann")
+        memory.add(TOLD[0], user="ann-who-asks")
+        memory.recall(QUESTION, user="ann-who-asks")
         answering = threading.Thread(target=answer_calls, args=(theirs, memory))
         answering.start()
-        for number, user in enumerate(("zoe", "ann")):
+        for number, user in enumerate(("zoe-who-never-asks", "ann-who-asks")):
             ours.sendall(framed(MemoryCall(number, "add", {"messages": TOLD[1], "user": user}, Actor())))
             ours.recv(2**16)
-        assert taken_in.get(timeout=20) == "ann"
+        assert taken_in.get(timeout=20) == "ann-who-asks"
         assert taken_in.empty()
         ours.shutdown(socket.SHUT_WR)
         answering.join(20)
