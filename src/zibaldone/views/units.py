@@ -8,7 +8,7 @@ is another unit, under another part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,14 +22,13 @@ from zibaldone.models.embedding import embed
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search import dense
 from zibaldone.search.unit import Days, Unit
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import seals_of
 from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
+from zibaldone.views import own_rows
 from zibaldone.views.base import Content, Counted, Generation
-
-_PER_STATEMENT = 500
+from zibaldone.views.own_rows import matching
 
 Key = tuple[int, int]  # (seq, part)
 
@@ -78,7 +77,6 @@ _GONE, _GONE_SOURCES = (
 _LOADED = (
     select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
 )
-_LOADED_SOME = _LOADED.where(table.c.seq.in_(bindparam("seqs", expanding=True)))
 _FURTHER = (
     select(unit_sources.c.seq, unit_sources.c.part, unit_sources.c.source)
     .where(
@@ -139,16 +137,13 @@ def load(
     whose vector has another size.
     """
     sizes = (dense.BYTES * dimension, 0) if remade else (dense.BYTES * dimension,)
-    mine = {"of": generation.user, "name": view, "number": generation.number, "after": after}
     if only is None:
+        mine = {"of": generation.user, "name": view, "number": generation.number, "after": after}
         rows = list(connection.execute(_LOADED, mine))
     else:
-        wanted, seqs = set(only), sorted({seq for seq, _ in only})
-        some = (
-            row
-            for part in in_chunks(seqs, _PER_STATEMENT)
-            for row in connection.execute(_LOADED_SOME, mine | {"seqs": part})
-        )
+        wanted, seqs = set(only), {seq for seq, _ in only}
+        query = select(table).where(of(view, generation)).order_by(table.c.seq, table.c.part)
+        some = matching(connection, query, table.c.seq, seqs)
         rows = [row for row in some if (row.seq, row.part) in wanted]
     if not rows:
         return [], np.zeros((0, dimension), dtype=np.float32)
@@ -200,7 +195,7 @@ def contents(connection: Connection, view: str, generation: Generation) -> list[
     """The texts of the generation's units, in the order of their keys, without vectors."""
     u, m, s = table.c, messages.c, unit_sources.c
     further: dict[Key, list[int]] = {}
-    query = select(s.seq, s.part, s.source).where(_of_sources(view, generation))
+    query = select(s.seq, s.part, s.source).where(of(view, generation, unit_sources))
     for row in connection.execute(query):
         further.setdefault((row.seq, row.part), []).append(row.source)
     on = and_(m.user == u.user, m.seq == u.seq)
@@ -220,16 +215,12 @@ def contents(connection: Connection, view: str, generation: Generation) -> list[
     ]
 
 
-def made_from(connection: Connection, view: str, generation: Generation, seqs: Iterable[int]) -> list[Key]:
+def made_from(connection: Connection, view: str, generation: Generation, seqs: Collection[int]) -> list[Key]:
     """The keys of the generation's units that have any of these messages among their sources, rising."""
     here: set[Key] = set()
-    for c, source, mine in (
-        (table.c, table.c.seq, of(view, generation)),
-        (unit_sources.c, unit_sources.c.source, _of_sources(view, generation)),
-    ):
-        for some in in_chunks(sorted(set(seqs)), _PER_STATEMENT):
-            rows = connection.execute(select(c.seq, c.part).where(mine, source.in_(some)))
-            here.update((row.seq, row.part) for row in rows)
+    for rows, source in ((table, table.c.seq), (unit_sources, unit_sources.c.source)):
+        query = select(rows.c.seq, rows.c.part).where(of(view, generation, rows))
+        here.update((row.seq, row.part) for row in matching(connection, query, source, seqs))
     return sorted(here)
 
 
@@ -245,15 +236,9 @@ def forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) ->
     """Delete every unit that was made from any of these messages, with its vector, in every generation."""
     removed = 0
     for generation in _generations(connection, view, user):
-        elsewhere = _standing_elsewhere(connection, view, generation, seqs)
-        remove(connection, view, generation, elsewhere)
-        removed += len(elsewhere)
-        for some in in_chunks(seqs, _PER_STATEMENT):
-            connection.execute(
-                delete(unit_sources).where(_of_sources(view, generation), unit_sources.c.seq.in_(some))
-            )
-            here = and_(of(view, generation), table.c.seq.in_(some))
-            removed += connection.execute(delete(table).where(here)).rowcount
+        gone = made_from(connection, view, generation, seqs)
+        remove(connection, view, generation, gone)
+        removed += len(gone)
     return counted(removed)
 
 
@@ -271,34 +256,14 @@ def shed(connection: Connection, view: str, user: str, seqs: Sequence[int], most
 
 def preview_forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
     """Count the rows that `forget` would delete."""
-    units = 0
-    for generation in _generations(connection, view, user):
-        units += len(_standing_elsewhere(connection, view, generation, seqs))
-        for some in in_chunks(seqs, _PER_STATEMENT):
-            here = and_(of(view, generation), table.c.seq.in_(some))
-            units += connection.execute(select(func.count()).select_from(table).where(here)).scalar_one()
-    return counted(units)
-
-
-def _standing_elsewhere(
-    connection: Connection, view: str, generation: Generation, seqs: Sequence[int]
-) -> list[Key]:
-    """The keys of units that have any of these messages among their further sources, and stand on none."""
-    c, here = unit_sources.c, set(seqs)
-    rows = (
-        row
-        for some in in_chunks(seqs, _PER_STATEMENT)
-        for row in connection.execute(
-            select(c.seq, c.part).where(_of_sources(view, generation), c.source.in_(some))
-        )
-    )
-    return sorted({(row.seq, row.part) for row in rows if row.seq not in here})
+    every = _generations(connection, view, user)
+    return counted(sum(len(made_from(connection, view, generation, seqs)) for generation in every))
 
 
 def drop(connection: Connection, view: str, generation: Generation) -> None:
     """Delete all units of a generation."""
-    connection.execute(delete(unit_sources).where(_of_sources(view, generation)))
-    connection.execute(delete(table).where(of(view, generation)))
+    for rows in (unit_sources, table):
+        connection.execute(delete(rows).where(of(view, generation, rows)))
 
 
 def count(connection: Connection, view: str, user: str) -> tuple[Counted, ...]:
@@ -324,7 +289,7 @@ def faults(
     further = (
         select(s.source)
         .outerjoin_from(unit_sources, messages, from_)
-        .where(_of_sources(view, generation), m.seq.is_(None))
+        .where(of(view, generation, unit_sources), m.seq.is_(None))
     )
     beyond = select(u.seq).where(mine, u.seq > generation.cursor)
     size = dense.BYTES * dimension
@@ -365,15 +330,9 @@ def _vectors(
     return vectors
 
 
-def of(view: str, generation: Generation) -> ColumnElement[bool]:
-    """The rows of a view's generation."""
-    c = table.c
-    return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
-
-
-def _of_sources(view: str, generation: Generation) -> ColumnElement[bool]:
-    c = unit_sources.c
-    return and_(c.user == generation.user, c.view == view, c.generation == generation.number)
+def of(view: str, generation: Generation, rows: Table = table) -> ColumnElement[bool]:
+    """The rows of a view's generation; of units, or of their further sources."""
+    return and_(own_rows.of(rows, generation), rows.c.view == view)
 
 
 def _generations(connection: Connection, view: str, user: str) -> list[Generation]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, func, select
+from sqlalchemy import Connection, and_, delete, func, select
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -167,7 +167,7 @@ def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
     """Statements by key, each with its vector as stored."""
     u, s = units_table.c, unit_sources.c
-    of_unit = and_(s.seq == u.seq, s.part == u.part, _of_sources(generation, NAME))
+    of_unit = and_(s.seq == u.seq, s.part == u.part, units.of(NAME, generation, unit_sources))
     query = select(u.seq, u.part, u.text, u.start, u.end, u.vector, s.source)
     query = query.outerjoin_from(units_table, unit_sources, of_unit)
     rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
@@ -270,7 +270,7 @@ def counts(connection: Connection, generation: Generation) -> tuple[int, int]:
 def messages_of(connection: Connection, generation: Generation, keys: Sequence[Key]) -> set[int]:
     """Seqs of the messages of these episodes."""
     s = unit_sources.c
-    query = select(s.source).where(_of_sources(generation))
+    query = select(s.source).where(units.of(EPISODES, generation, unit_sources))
     further = matching(connection, query, s.part, [number for _, number in keys])
     return {seq for seq, _ in keys} | {row.source for row in further}
 
@@ -282,7 +282,7 @@ def open_messages(connection: Connection, generation: Generation) -> list[Messag
         m.user == generation.user,
         m.seq <= generation.cursor,
         m.seq.not_in(select(units_table.c.seq).where(units.of(EPISODES, generation))),
-        m.seq.not_in(select(unit_sources.c.source).where(_of_sources(generation))),
+        m.seq.not_in(select(unit_sources.c.source).where(units.of(EPISODES, generation, unit_sources))),
     )
     by_seq = log.fetch(connection, generation.user, sorted(connection.execute(query).scalars()))
     return [as_read(by_seq[seq]) for seq in sorted(by_seq)]
@@ -332,8 +332,3 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
         if theme not in named
     ]
     return disagreements + [f"theme {number} is empty" for number in named - set(of_theme.values())]
-
-
-def _of_sources(generation: Generation, view: str = EPISODES) -> ColumnElement[bool]:
-    s = unit_sources.c
-    return and_(s.user == generation.user, s.view == view, s.generation == generation.number)
