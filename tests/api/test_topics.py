@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memories import open_async_memory
-from zibaldone import Config, InvalidImport, InvalidInput, Memory
+from zibaldone import Config, InvalidInput, Memory
 from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.markdown.document import render_body
 from zibaldone.views.topics.markdown.folder_export import INDEX
-from zibaldone.views.topics.markdown.text_format import render_body
 
 SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
 TALK = [
@@ -158,8 +158,6 @@ def test_one_document(topics):
         topics.edit("topic-0999", "- x\n")
     with pytest.raises(InvalidInput, match="must be a string"):
         topics.edit("CURRENT", None)
-    with pytest.raises(InvalidImport):
-        topics.edit("CURRENT", "---\naux: [\n---\n")
 
 
 def test_the_wall(topics, small):

@@ -31,14 +31,12 @@ from zibaldone.views.topics.editing import (
     Edit,
     conflict_diff,
     diff,
-    fingerprint,
     to_messages,
 )
 from zibaldone.views.topics.library import CatalogueLine, Library
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.document import Document, parse, render
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import write_folder
-from zibaldone.views.topics.markdown.text_format import parse, render
 from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.index import ReadingIndex
 from zibaldone.views.topics.view import TopicsView
@@ -116,8 +114,7 @@ class Topics:
         """Take over the entries of one document's edited text; its titles and its summary follow them.
 
         `before` is the text as it was when the edit began: if memory says something else now, that is a
-        conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text,
-        InvalidImport for front matter that cannot be read.
+        conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text.
         """
         if before is not None:
             whole_text("before", before)
@@ -132,11 +129,11 @@ class Topics:
             now = _of_id(documents, doc_id, self._user)
         else:
             now = next((document for document in documents if document.id == doc_id), Document(doc_id))
-            if fingerprint(now) not in {fingerprint(parse(before)), fingerprint(edited)}:
+            if now.body not in {parse(before), edited}:
                 stored = render(now) if now.body else ""
-                shown_diff = conflict_diff(stored, render(edited), before, name=doc_id)
+                shown_diff = conflict_diff(stored, text, before, name=doc_id)
                 return TopicsEdited((), (Conflict(doc_id, shown_diff),))
-        return self._store(doc_id, diff(now, edited))
+        return self._store(doc_id, diff(now, now.with_body(edited)))
 
     def _store(self, doc_id: str, edits: Sequence[Edit]) -> TopicsEdited:
         if not edits:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from topic_steps import NOON, SMALL, said, tools
+from topic_steps import NOON, SMALL, extract, said, tools
 
 from zibaldone.core import Message
 from zibaldone.errors import ModelUnavailable
-from zibaldone.views.topics.consolidate.extraction import extract, extracted, source_of
+from zibaldone.views.topics.consolidate.extraction import extracted, source_of
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry

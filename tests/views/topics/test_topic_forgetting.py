@@ -11,9 +11,8 @@ from topic_steps import fed, filed, numbered, one, said, texts, tools
 from zibaldone.core import Message
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library, key_of
-from zibaldone.views.topics.markdown.document import Document, Heading
+from zibaldone.views.topics.markdown.document import Document, Heading, render
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.text_format import render
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zibaldone.views.topics.consolidate.rewrite_checks import left_out, may_supersede
+from zibaldone.views.topics.consolidate.extraction import left_out
+from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 GIVEN = {

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, shelf
 
-from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.markdown.text_format import render_body
+from zibaldone.views.topics.markdown.document import Document, render_body
 from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE, Toolset
 from zibaldone.views.topics.read.index import ReadingIndex
 

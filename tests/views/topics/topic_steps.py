@@ -18,8 +18,8 @@ from zibaldone.models.base import ChatRequest
 from zibaldone.models.task import Task
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
+from zibaldone.views.topics.consolidate import extraction
 from zibaldone.views.topics.consolidate.consolidation import add, flush
-from zibaldone.views.topics.consolidate.extraction import extract
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
@@ -89,6 +89,13 @@ def said(
 def numbered(messages: Iterable[Message]) -> list[Message]:
     """With seqs from 1."""
     return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
+
+
+def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
+    """Entries of a single message, after the one before it in its session."""
+    previous = {message.session: before} if before else {}
+    ((_, entries),) = extraction.extracted([message], previous, work)
+    return entries
 
 
 def added(library: Library, message: Message, before: Message | None, by: Workbench) -> Library:

@@ -18,9 +18,9 @@ PIECES = (
 nasty = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=4).map("".join)
 lines = st.lists(nasty, max_size=5).map("\n".join) | st.text(max_size=40)
 seqs = st.lists(st.integers(1, 40), max_size=4).map(tuple)
-times = st.one_of(
-    st.none(), st.dates().map(When.of), st.datetimes(timezones=st.timezones()).map(When.of), nasty.map(When)
-)
+moments = st.none() | st.dates().map(When.of) | st.datetimes(timezones=st.timezones()).map(When.of)
+times = moments | nasty.filter(bool).map(When)
+names = nasty.map(lambda text: " ".join(text.split()))
 
 
 @st.composite
@@ -32,7 +32,6 @@ def entries(draw: st.DrawFn, text: st.SearchStrategy[str] = lines) -> Entry:
         last=first and first + draw(st.integers(0, 4)),
         time=draw(times),
         source=draw(st.none() | st.just("AI") | nasty),
-        label=draw(st.none() | nasty),
         sources=draw(st.just(()) | seqs),
         supersedes=draw(st.just(()) | seqs),
         superseded_by=draw(st.just(()) | seqs),
@@ -40,15 +39,15 @@ def entries(draw: st.DrawFn, text: st.SearchStrategy[str] = lines) -> Entry:
     )
 
 
-events = st.builds(Event, nasty, times)
+events = st.builds(Event, names, moments)
 blocks = st.one_of(st.builds(Heading, nasty, st.integers(1, 6)), entries(), entries())
 bodies = st.lists(blocks, max_size=6).map(tuple)
 documents = st.builds(
     Document,
-    id=nasty,
-    summary=lines,
+    id=names,
+    summary=names,
     token_count=st.integers(0, 10**6),
-    created_time=times,
+    created_time=moments,
     update_log=st.lists(events, max_size=2).map(tuple),
     body=bodies,
 )

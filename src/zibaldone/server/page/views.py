@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from zibaldone.api.profile import HEADINGS, NEEDS_A_MODEL
 from zibaldone.core import EDITOR
-from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
@@ -63,10 +63,7 @@ async def edit_topic(call: PageCall) -> Response:
     document = await _document(call)
     opened = call.memory.user(call.user).topics
     text, before = field(form, "text"), field(form, "before")
-    try:
-        edited = await opened.edit(document.id, text, before=before or None)
-    except InvalidImport as error:
-        raise InvalidInput(str(error)) from error
+    edited = await opened.edit(document.id, text, before=before or None)
     if edited.conflicts:
         return call.page(
             "topic_edit.html",

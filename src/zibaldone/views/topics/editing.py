@@ -22,13 +22,10 @@ from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.library import CURRENT, Library, key_of
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
-from zibaldone.views.topics.markdown.text_format import render_body
 
 ROLE = "editor"
 SESSION = "topics"
 _KINDS = ("added", "changed", "removed")
-_OF_ENTRIES = ("entry", "text")
-_PARTS = (*_OF_ENTRIES, "heading", "summary")  # titles could be edited once: such messages do nothing now
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +90,6 @@ def diff(before: Document, after: Document) -> tuple[Edit, ...]:
     return (*made, *(Edit(path, entry, None) for path, entry in gone))
 
 
-def fingerprint(document: Document) -> str:
-    """Digest of a document's summary and body, whatever its other fields."""
-    return mark_of(f"{document.summary}\n\n{render_body(document.body)}")
-
-
 def mark_of(text: str) -> str:
     """Digest by which a text is found again without keeping its words."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -124,13 +116,13 @@ def to_messages(doc_id: str, edits: Iterable[Edit]) -> list[Message]:
 def is_edit(message: Message) -> bool:
     """True if a message asks for an edit; it is then no talk, from which entries are extracted."""
     metadata = message.metadata
-    return message.role == ROLE and metadata.get("edit") in _KINDS and metadata.get("part") in _PARTS
+    return message.role == ROLE and metadata.get("edit") in _KINDS and metadata.get("part") == "entry"
 
 
 def read(message: Message) -> RequestedEdit | None:
-    """The edit that a message asks for; None if it is none of an entry. Malformed fields are ignored."""
+    """The edit that a message asks for; None if it is none. Malformed fields are ignored."""
     metadata = message.metadata
-    if not is_edit(message) or metadata["part"] not in _OF_ENTRIES:
+    if not is_edit(message):
         return None
     document, before, signature = metadata.get("document"), metadata.get("before"), metadata.get("entry")
     return RequestedEdit(
@@ -224,7 +216,6 @@ def _made(request: RequestedEdit, message: Message, old: Entry) -> Entry:
         first=message.seq,
         time=known.time or old.time or When.of(message.time.date()),
         source=known.source,
-        label=known.label,
         supersedes=known.supersedes,
         superseded_by=known.superseded_by,
     )

@@ -17,17 +17,14 @@ from zibaldone.views.topics.markdown.entry import Entry
 _LONG = 5  # letters: of a shorter term, another that begins with it is another word
 
 
-def forget(
-    library: Library, seqs: Iterable[int], workbench: Workbench, titles: Iterable[str] = ()
-) -> Library:
+def forget(library: Library, seqs: Iterable[int], workbench: Workbench) -> Library:
     """Remove the entries that come from these messages alone; needs no model.
 
     A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
     What a forgotten entry had superseded is current again. Summaries and headings of the documents that
-    change are made anew, and empty documents go. So are those of other documents that have a forgotten word,
-    of an entry or of `titles`, which the messages gave: a split leaves headings over entries that they were
-    not made of. A model may have put a forgotten message in words of its own: a heading above what is
-    forgotten stays only if what is left says each of its words.
+    change are made anew, and empty documents go. So are those of other documents that have a forgotten word:
+    a split leaves headings over entries that they were not made of. A model may have put a forgotten message
+    in words of its own: a heading above what is forgotten stays only if what is left says each of its words.
     """
     gone = frozenset(seqs)
     work = Work(workbench, library)
@@ -36,7 +33,7 @@ def forget(
         left = document.map_entries(lambda entry: _left(entry, gone, work))
         if left.body != document.body:
             changed[document.id] = left
-    words = _lost(library, gone, changed, titles)
+    words = _lost(library, gone, changed)
     changed = {doc_id: library.documents[doc_id] for doc_id in words if doc_id not in changed} | changed
     work.survey([one for doc_id, one in changed.items() if doc_id != CURRENT], [])
     removed = [doc_id for doc_id, one in changed.items() if doc_id != CURRENT and not one.entries]
@@ -78,13 +75,10 @@ def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
     )
 
 
-def _lost(
-    library: Library, gone: AbstractSet[int], changed: Mapping[str, Document], titles: Iterable[str]
-) -> dict[str, set[str]]:
+def _lost(library: Library, gone: AbstractSet[int], changed: Mapping[str, Document]) -> dict[str, set[str]]:
     """Headings and summaries, by document, that hold a word which none of its remaining entries has."""
     known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
     everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
-    everywhere |= {word for title in titles for word in terms(title)}
     lost_titles: dict[str, set[str]] = {}
     for doc_id, before in library.documents.items():
         left = _said(changed.get(doc_id, before).entries)

@@ -9,7 +9,7 @@ from datetime import date
 from zibaldone.core import Evidence, Message
 from zibaldone.log import UserState
 from zibaldone.views.topics.consolidate.consolidation import append
-from zibaldone.views.topics.consolidate.extraction import extract
+from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.library import Library
@@ -39,7 +39,7 @@ class Readable:
         workbench: Workbench,
         last: Readable | None,
     ) -> Readable:
-        """Take over the tail's entries from `last`; `workbench` ask no model.
+        """Take over the tail's entries from `last`; `workbench` asks no model.
 
         `previous`: by session, what was said before the first of some messages.
         """
@@ -47,11 +47,9 @@ class Readable:
             last = None
         known = last.tail if last else {}
         new = [message for message in unread if message.seq not in known]
-        before = previous(new)
         tail = {message.seq: known[message.seq] for message in unread if message.seq in known}
-        for message in new:
-            tail[message.seq] = extract(message, before.get(message.session), Work(workbench, base))
-            before[message.session] = message
+        for message, entries in extracted(new, previous(new), Work(workbench, base)):
+            tail[message.seq] = entries
         library = base
         for message in unread:
             assert message.time is not None  # what is stored has one

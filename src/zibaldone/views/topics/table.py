@@ -18,9 +18,8 @@ from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.own_rows import insert, key_of, of
 from zibaldone.views.topics.library import CURRENT, Key, Library
-from zibaldone.views.topics.markdown.document import Document, Event
+from zibaldone.views.topics.markdown.document import Document, Event, parse_body, render_body
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
-from zibaldone.views.topics.markdown.text_format import parse_body, render_body
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _PER_STATEMENT = 500

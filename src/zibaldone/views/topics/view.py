@@ -46,7 +46,7 @@ from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.editing import ROLE, apply, is_edit
+from zibaldone.views.topics.editing import apply, is_edit
 from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
@@ -271,11 +271,9 @@ class TopicsView(RestingView):
             f"an entry of message {seq}, past the cursor" for seq in sources if seq > generation.cursor
         ]
         disagreements += [f"document {one.id} is empty" for one in library.documents.values() if not one.body]
-        if not generation.fingerprint.startswith("1/"):  # such as had no units
-            dimension = int(generation.fingerprint.rsplit("/", 1)[1])
-            disagreements += units.faults(connection, NAME, generation, dimension)
-            disagreements += entry_units.missing(connection, generation, library)
-        return disagreements
+        dimension = int(generation.fingerprint.rsplit("/", 1)[1])
+        disagreements += units.faults(connection, NAME, generation, dimension)
+        return disagreements + entry_units.missing(connection, generation, library)
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
         """Contents of all entries."""
@@ -387,9 +385,7 @@ class TopicsView(RestingView):
     ) -> tuple[int, int]:
         """Forget messages, and save the library if `save`: (documents, entries) fewer. Waits for no model."""
         before = table.load(connection, generation) or Library()
-        forgotten = log.fetch(connection, generation.user, list(seqs)).values()
-        titles = [one.content for one in forgotten if one.role == ROLE]  # edits could name headings once
-        after = forget(before, seqs, self._offline_workbench(), titles)
+        after = forget(before, seqs, self._offline_workbench())
         if save and after is not before:
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after)

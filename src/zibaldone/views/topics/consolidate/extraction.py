@@ -9,7 +9,7 @@ the one before it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
@@ -20,10 +20,10 @@ from zibaldone.text.dated_text import in_iso, resolved
 from zibaldone.text.dates import find_days
 from zibaldone.text.facts import day_of, facts_of, heard_before
 from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, with_sources
-from zibaldone.text.salience import is_phatic
+from zibaldone.text.salience import PHATIC, is_phatic
 from zibaldone.text.sentences import passages, sentences
-from zibaldone.text.words import terms
-from zibaldone.views.topics.consolidate.rewrite_checks import left_out
+from zibaldone.text.titles import is_party
+from zibaldone.text.words import terms, words
 from zibaldone.views.topics.consolidate.workbench import Work, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
@@ -31,21 +31,13 @@ from zibaldone.views.topics.tasks import Extract, FactNoted
 _QUOTED = '" — '  # between a question and its answer
 
 
-def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
-    """Entries of a single message, in its order; () if it says nothing to remember.
-
-    `before` is the message before it in its session. An entry that has words of it names it as a source too.
-    """
-    previous = {message.session: before} if before else {}
-    ((_, entries),) = extracted([message], previous, work)
-    return entries
-
-
 def extracted(
     messages: Sequence[Message], previous: Mapping[str, Message], work: Work
 ) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
-    """Each message with its entries; `previous` has, by session, the message before the first of them.
+    """Each message with its entries in its order, () if it says nothing to remember.
 
+    `previous` has, by session, the message before the first of them; an entry that has words of it names it
+    as a source too.
     A model is shown `extraction_tokens` at a time, without the messages in which nothing but politeness is
     said; of what it answers about a message, only what that message and the one before it bear out is taken.
     """
@@ -179,6 +171,32 @@ def _borne_out(facts: Sequence[FactNoted], reading: _Reading) -> list[Entry]:
             if entry in missing or len(covered & set(terms(entry.text))) * 2 < len(set(terms(entry.text)))
         ]
     return [*taken, *missing]
+
+
+def left_out(
+    taken: Iterable[Entry], plain: Iterable[Entry], message: str, speakers: Sequence[str]
+) -> list[Entry]:
+    """Entries of a plain extraction with a name or number that no taken entry tells.
+
+    `speakers` has who says it first, and then who else talks; they may be called by name, or not.
+    """
+    there: set[str] = set()
+    for entry in taken:
+        text = f"{entry.text} {entry.time or ''}"
+        there |= names_and_numbers(text) | set(words(text)) | set(terms(text))
+    salient = names_and_numbers(message) | set(words(message))
+    parties = frozenset(word for speaker in speakers for word in words(speaker))
+    missing = []
+    for entry in plain:
+        wanted = {one for one in names_and_numbers(entry.text) & salient if not _is_call(one, parties)}
+        if not wanted <= there:
+            missing.append(entry)
+    return missing
+
+
+def _is_call(word: str, parties: frozenset[str]) -> bool:
+    """A short form of a party's name, or politeness that is written in capitals."""
+    return is_party(word, parties) or (not word.isnumeric() and PHATIC.issuperset(terms(word)))
 
 
 def _day(fact: FactNoted, message: Message) -> date | None:

@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.views.topics.consolidate.rewrite_checks import may_supersede
+from zibaldone.text.salience import PHATIC
+from zibaldone.text.words import as_written, terms
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
-from zibaldone.views.topics.markdown.entry import Entry, superseding
+from zibaldone.views.topics.markdown.entry import AI, Entry, superseding
 from zibaldone.views.topics.tasks import (
     DocumentOpened,
     DocumentRewritten,
@@ -34,6 +36,8 @@ _REACH = 2.0  # messages over which the context of an entry fades
 _LEAST_SHOWN, _MOST_SHOWN = 8, 32  # old entries of a document; between them, the nearest of each new one
 _MOST_SHOWN_MERGED = 16  # of a document that two became
 _TOGETHER = 4  # entries of a message that still have one subject
+_VALUE_ALONE = 1  # content words beside a value, in what says no more than that
+_NUMBER = regex.compile(r"\p{N}")
 _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in parts
 
 
@@ -215,6 +219,40 @@ def realised(
         name = headings.get(number, "") or title([marked[number]], work)
         sections.setdefault(name, []).append(number)
     return [DraftBlock(name, tuple(marked[n] for n in sorted(numbers))) for name, numbers in sections.items()]
+
+
+def may_supersede(given: Mapping[int, Entry], older: int, newer: int) -> bool:
+    """True if `newer` can supersede `older`: both are given, about one thing, and it is newer."""
+    if older == newer or older not in given or newer not in given:
+        return False
+    if (*given[older].recency, older) > (*given[newer].recency, newer):
+        return False
+    return _of_one_thing(given[older], given[newer])
+
+
+def _of_one_thing(older: Entry, newer: Entry) -> bool:
+    """True if two entries share a subject and a word.
+
+    The subject is shared when one person says both; else it must be a second word that they share. Neither
+    who speaks nor the name that a text begins with is that word, and no number: days are shared by anything.
+    A person who says no more than a value ("Make that 30.") speaks of what was said before, in other words.
+    """
+    if older.source == newer.source or AI in {older.source, newer.source}:
+        if _NUMBER.search(newer.text) and len(_content(newer.text)) <= _VALUE_ALONE:
+            return True
+        who = {*terms(older.source or ""), *terms(newer.source or ""), *(_first(older) & _first(newer))}
+        return bool(_content(older.text) & _content(newer.text) - who)
+    both = [_content(f"{one.source or ''} {one.text}") for one in (older, newer)]
+    return len(both[0] & both[1]) > 1
+
+
+def _content(text: str) -> set[str]:
+    return {term for term in set(terms(text)) - PHATIC if not _NUMBER.search(term)}
+
+
+def _first(entry: Entry) -> set[str]:
+    """Terms of the text's first word, which is written with a capital whatever it is."""
+    return set(terms(" ".join(as_written(entry.text)[:1])))
 
 
 def heading_of(written: str, entries: Iterable[Entry], other: str) -> str:

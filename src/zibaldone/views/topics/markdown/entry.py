@@ -6,12 +6,12 @@ Attributes in the order in which they are printed; all may be absent:
     part           which of its message's entries it is, from 1, where there are several
     time           when it holds, as precise as it is known: `2023`, `2023-05-08`, `2023-05-08T13:56+02:00`
     source         who said it; `AI` is the assistant, absent the user
-    label          a tag
     msgs           the messages it was made from, `12+15-17`, where that is not what `seq` says
     supersedes     seqs of the entries whose place it took
     superseded_by  seqs of the entries that took its place; such an entry stays, as a record of what was
 
-A value with a comma, quote, bracket or such in it stands in double quotes, escaped as in JSON.
+`label`, a tag that nothing reads, is passed over. A value with a comma, quote, bracket or such in it stands
+in double quotes, escaped as in JSON.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-
-from zibaldone.errors import InvalidInput
 
 KNOWN = ("seq", "part", "time", "source", "label", "msgs", "supersedes", "superseded_by")
 MAX_SPAN = 1_000  # a longer range names its two ends, and not every message between them
@@ -95,7 +93,6 @@ AI = "AI"  # the source of what the assistant said
 
 _DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _PLACE = re.compile(r"[1-9][0-9]{0,8}")
-_NO_TIME = frozenset({"", "empty", "none", "null", "unknown", "?"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,6 @@ class Entry:
     last: int = 0  # the upper end; `first` unless given
     time: When | None = None
     source: str | None = None  # a speaker's name, AI, or None for the user
-    label: str | None = None
     sources: tuple[int, ...] = ()  # seqs of the messages that it comes from
     supersedes: tuple[int, ...] = ()
     superseded_by: tuple[int, ...] = ()
@@ -147,12 +143,6 @@ class Entry:
     def __post_init__(self) -> None:
         put = object.__setattr__
         first, last = sorted((self.first, self.last or self.first))
-        if first < 0 or (last and not first):
-            raise InvalidInput(
-                f"seq {self.first}-{self.last} is no range of messages: both ends count from 1"
-            )
-        if self.part < 0:
-            raise InvalidInput(f"part {self.part} is no place among a message's entries: they count from 1")
         put(self, "first", first)
         put(self, "last", last)
         put(self, "text", tidy(self.text))
@@ -160,8 +150,6 @@ class Entry:
         put(self, "supersedes", _rising(self.supersedes))
         put(self, "superseded_by", _rising(self.superseded_by))
         put(self, "source", self.source or None)
-        put(self, "label", self.label or None)
-        put(self, "time", known(self.time))
 
     @property
     def seq(self) -> str:
@@ -173,18 +161,14 @@ class Entry:
         return not self.superseded_by
 
     @property
-    def by_person(self) -> bool:
-        """True if a person said it: believed before the assistant at equal recency."""
-        return self.source != AI
-
-    @property
     def recency(self) -> tuple[int, bool, int]:
         """Sort key: of two entries that contradict each other, the greater holds.
 
         The assistant's reply is as recent as the message that it replies to, so that there a person is
         believed before it (§A.1, prompt B).
         """
-        return self.last - (not self.by_person), self.by_person, self.part
+        by_person = self.source != AI
+        return self.last - (not by_person), by_person, self.part
 
     @property
     def line(self) -> str:
@@ -221,11 +205,6 @@ def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
     )
 
 
-def known(time: When | None) -> When | None:
-    """The time; None for text that says nothing, such as `empty`."""
-    return time if time and time.text.strip().lower() not in _NO_TIME else None
-
-
 def tidy(text: str) -> str:
     """Trim, normalise line ends to LF, and empty lines of white space."""
     if "\r" in text:
@@ -258,7 +237,6 @@ def read_entry(text: str) -> Entry:
         last=seq[-1] if seq else 0,
         time=When(attributes["time"]) if attributes.get("time") else None,
         source=attributes.get("source"),
-        label=attributes.get("label"),
         sources=lists.get("msgs", seq),
         supersedes=lists.get("supersedes", ()),
         superseded_by=lists.get("superseded_by", ()),
@@ -274,7 +252,6 @@ def _signature(entry: Entry) -> str:
         "part": str(entry.part or ""),
         "time": entry.time and quoted(entry.time.text),
         "source": entry.source and quoted(entry.source),
-        "label": entry.label and quoted(entry.label),
         "msgs": runs(other),
         "supersedes": runs(entry.supersedes),
         "superseded_by": runs(entry.superseded_by),

@@ -1,21 +1,17 @@
-"""Export of topic documents to a folder: a Markdown file for each, and `index.md`, which names the owner."""
+"""Export of topic documents to a folder: a file `ID.md` for each, and `index.md`, which names the owner."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.document import Document, front_matter, render
 from zibaldone.views.topics.markdown.entry import When
-from zibaldone.views.topics.markdown.text_format import front_matter, render
 
 INDEX = "index.md"
-_NAME_CHARACTERS = 60
 
 
 def write_folder(folder: Path, documents: Sequence[Document], user: str, time: When) -> tuple[str, ...]:
@@ -24,8 +20,7 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
     In an earlier export of the same user the files of that export are replaced, or removed when their
     documents are gone. Raises InvalidInput, and nothing is written, for any other folder that is not empty.
     """
-    names = file_names(documents)
-    texts = {names[one.id]: render(one) for one in documents}
+    texts = {f"{one.id}.md": render(one) for one in documents}
     try:
         earlier = list(folder.iterdir()) if folder.exists() else []
         index = folder / INDEX
@@ -35,7 +30,7 @@ def write_folder(folder: Path, documents: Sequence[Document], user: str, time: W
             )
         folder.mkdir(parents=True, exist_ok=True)
         # First: what is written by halves can be replaced.
-        index.write_text(_index(documents, names, user, time), encoding="utf-8", newline="")
+        index.write_text(_index(documents, user, time), encoding="utf-8", newline="")
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
         for path in earlier:
@@ -53,27 +48,11 @@ def owner_of(user: str) -> str:
     return hashlib.blake2b(user.encode(), digest_size=8, person=b"owner").hexdigest()
 
 
-def file_names(documents: Iterable[Document]) -> dict[str, str]:
-    """A file name for each id, from the title; distinct also where case is ignored."""
-    names: dict[str, str] = {}
-    taken = {INDEX}
-    for document in documents:
-        words = re.findall(r"\w+", unicodedata.normalize("NFKC", document.title).casefold())
-        stem = "-".join(words)[:_NAME_CHARACTERS].strip("-_") or "topic"
-        name, number = f"{stem}.md", 1
-        while name in taken:
-            number += 1
-            name = f"{stem}-{number}.md"
-        taken.add(name)
-        names[document.id] = name
-    return names
-
-
-def _index(documents: Sequence[Document], names: Mapping[str, str], user: str, time: When) -> str:
+def _index(documents: Sequence[Document], user: str, time: When) -> str:
     lines = [f"{front_matter({'exported': str(time), 'owner': owner_of(user)})}\n# Topics\n"]
     for document in documents:
         title = re.sub(r"([\\\[\]])", r"\\\1", document.title)
-        link = f"[{title}]({quote(names[document.id])})"
+        link = f"[{title}]({document.id}.md)"
         lines.append(f"- {link}: {document.summary}" if document.summary else f"- {link}")
     return "\n".join(lines) + "\n"
 

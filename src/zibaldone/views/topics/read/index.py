@@ -14,9 +14,8 @@ import regex
 from zibaldone.search.lexical import Doubles, Ints, LexicalIndex, damping, inverse_frequency, saturated
 from zibaldone.text.words import STOP_WORDS, terms
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.document import Document, Region, regions, render_body
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.markdown.text_format import Region, regions, render_body
 
 Name = tuple[str, ...]  # its words, as they are written
 
