@@ -112,11 +112,11 @@ def test_bm25_is_the_formula_over_all_documents_together() -> None:
     apart = [replace(one, id=f"topic-{n}", body=(block,)) for n, block in enumerate(one.entries)]
     together = ReadingIndex(shelf(one)).documents["topic-0001"].entries
     spread = [ReadingIndex(shelf(*apart)).documents[each.id].entries for each in apart]
-    [scores] = bm25([together], {"tea": 1.0, "milk": 0.5})
-    assert [float(each[0]) for each in bm25(spread, {"tea": 1.0, "milk": 0.5})] == pytest.approx(list(scores))
+    [scores] = bm25([together], ["tea", "milk"])
+    assert [float(each[0]) for each in bm25(spread, ["tea", "milk"])] == pytest.approx(list(scores))
     norm = K1 * (1 - B + B * 3 / (7 / 3))
     idf_tea, idf_milk = 0.9808293, 0.4700036
-    expected = idf_tea * 2 * (K1 + 1) / (2 + norm) + 0.5 * idf_milk * (K1 + 1) / (1 + norm)
+    expected = idf_tea * 2 * (K1 + 1) / (2 + norm) + idf_milk * (K1 + 1) / (1 + norm)
     assert scores[0] == pytest.approx(expected)
 
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.consolidation import append
@@ -25,7 +27,6 @@ from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
 
 ROLE = "editor"
 SESSION = "topics"
-_KINDS = ("added", "changed", "removed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,18 @@ class Conflict:
     diff: str  # for a person
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedEdit:
-    """An edit as a message asks for it."""
+class RequestedEdit(BaseModel):
+    """An edit as the metadata of its message asks for it."""
 
-    document: str  # an id, which may be another document's after a rebuild
-    path: tuple[str, ...]  # marks of the titles above it
-    words: str  # the new ones; "" when the entry is removed
-    before: str | None  # mark of the old ones; None when it is added
-    sources: tuple[int, ...]  # of the old entry
-    signed: Entry | None  # its attributes as the person left them; None: bare words
+    model_config = ConfigDict(strict=True)
+
+    edit: Literal["added", "changed", "removed"]
+    part: Literal["entry"]
+    document: str = ""  # an id, which may be another document's after a rebuild
+    path: list[str] = []  # marks of the titles above it
+    before: str | None = None  # mark of the old words; None when it is added
+    sources: list[PositiveInt] = []  # of the old entry
+    entry: str = ""  # its signature as the person left it; "" for bare words
 
 
 # By what an entry is the same: all of it, or else its words, or else its seqs and part.
@@ -113,26 +116,12 @@ def to_messages(doc_id: str, edits: Iterable[Edit]) -> list[Message]:
     ]
 
 
-def is_edit(message: Message) -> bool:
-    """True if a message asks for an edit; it is then no talk, from which entries are extracted."""
-    metadata = message.metadata
-    return message.role == ROLE and metadata.get("edit") in _KINDS and metadata.get("part") == "entry"
-
-
 def read(message: Message) -> RequestedEdit | None:
-    """The edit that a message asks for; None if it is none. Malformed fields are ignored."""
-    metadata = message.metadata
-    if not is_edit(message):
+    """The edit that a message asks for; None for talk, from which entries are extracted."""
+    try:
+        return RequestedEdit.model_validate(message.metadata) if message.role == ROLE else None
+    except ValidationError:
         return None
-    document, before, signature = metadata.get("document"), metadata.get("before"), metadata.get("entry")
-    return RequestedEdit(
-        document=document if isinstance(document, str) else "",
-        path=tuple(one for one in _listed(metadata.get("path")) if isinstance(one, str)),
-        words="" if metadata["edit"] == "removed" else message.content,
-        before=before if isinstance(before, str) and metadata["edit"] != "added" else None,
-        sources=tuple(one for one in _listed(metadata.get("sources")) if type(one) is int and one > 0),
-        signed=read_entry(signature) if isinstance(signature, str) else None,
-    )
 
 
 def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -> Library:
@@ -159,14 +148,14 @@ def apply(library: Library, messages: Sequence[Message], workbench: Workbench) -
 
 
 def _edited(library: Library, request: RequestedEdit, message: Message, workbench: Workbench) -> Library:
-    assert message.time is not None  # what is stored has one
-    if any(one.last == message.seq and one.text == request.words for one in library.entries()):
+    words = "" if request.edit == "removed" else message.content
+    if any(one.last == message.seq and one.text == words for one in library.entries()):
         return library  # it was done before
     place = _found(library, request) if request.before else None
     if place is None:
-        return _added(library, request, message, workbench) if request.words else library
+        return _added(library, request, message, workbench) if words else library
     document, old = place
-    new = (_made(request, message, old),) if request.words else ()
+    new = (_made(request, message, old),) if words else ()
     body = [one for block in document.body for one in (new if block is old else (block,))]
     parts = {key: those for key, those in library.parts.items() if key != key_of(old)}
     return _put(replace(library, parts=parts), document.with_body(body), message)
@@ -180,7 +169,7 @@ def _added(library: Library, request: RequestedEdit, message: Message, workbench
             at = 0
             for section in document.partitions():
                 at += len(section.body)
-                if tuple(map(mark_of, section.path[:depth])) == request.path[:depth]:
+                if tuple(map(mark_of, section.path[:depth])) == tuple(request.path[:depth]):
                     body = (*document.body[:at], new, *document.body[at:])
                     return _put(library, document.with_body(body), message)
     assert message.time is not None
@@ -210,9 +199,9 @@ def _named_first(library: Library, request: RequestedEdit) -> list[Document]:
 def _made(request: RequestedEdit, message: Message, old: Entry) -> Entry:
     """The new entry, with the signature as edited; bare words keep the old entry's signature."""
     assert message.time is not None
-    known = request.signed or old
+    known = read_entry(request.entry) if request.entry else old
     return Entry(
-        request.words,
+        message.content,
         first=message.seq,
         time=known.time or old.time or When.of(message.time.date()),
         source=known.source,
@@ -249,7 +238,3 @@ def _metadata(doc_id: str, edit: Edit) -> dict[str, Any]:
     if edit.after is not None and (signature := replace(edit.after, text="").line):
         metadata["entry"] = signature
     return metadata
-
-
-def _listed(value: object) -> Iterator[object]:
-    yield from value if isinstance(value, list) else []

@@ -62,10 +62,9 @@ def rows_of(new: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimensi
 
 
 def replace(
-    connection: Connection, generation: Generation, before: Entries, after: Entries, new: Sequence[units.Row]
+    connection: Connection, generation: Generation, gone: Sequence[units.Key], new: Sequence[units.Row]
 ) -> None:
     """Delete the units of entries that are gone, and insert the rows of new ones."""
-    gone = [key for key in before if key not in after]
     units.remove(connection, NAME, generation, [(seq, part | flag) for seq, part in gone for flag in _FLAGS])
     units.insert(connection, NAME, generation, new)
 
@@ -110,21 +109,12 @@ def missing(connection: Connection, generation: Generation, library: Library) ->
 
 def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -> list[Unit]:
     """Units of the entries of a message that the view has not read yet."""
-    assert message.time is not None  # what is stored has one
+    counts = line_tokens([line(message.speaker, entry.text) for entry in entries], tokenizer.count)
     return [
-        Unit(
-            sources=sources_of(entry),
-            part=_key(entry)[1],
-            text=entry.text,
-            kind="entry",
-            tokens=line_tokens([line(message.speaker, entry.text)], tokenizer.count)[0],
-            session=message.session,
-            role=message.voice,
-            name=message.name,
-            time=message.time,
-            days=_days(entry),
+        units.unit_on(
+            message, sources_of(entry), _key(entry)[1], entry.text, "entry", tokens, 0, _days(entry)
         )
-        for entry in entries
+        for entry, tokens in zip(entries, counts, strict=True)
     ]
 
 

@@ -22,7 +22,6 @@ from zibaldone.views.topics.markdown.document import Document, Event, parse_body
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
-_PER_STATEMENT = 500
 _WHOSE = ("user", "generation")
 _ALL = (topic_states, topic_documents, topic_parts)
 

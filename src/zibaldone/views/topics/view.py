@@ -46,8 +46,8 @@ from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.consolidate.extraction import extracted
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.editing import apply, is_edit
-from zibaldone.views.topics.entry_units import NAME, Entries, entries_of
+from zibaldone.views.topics.editing import apply, read
+from zibaldone.views.topics.entry_units import NAME, entries_of
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.read.ranking import RankedEntries, ReadingResult, ScoredUnits, rank
@@ -68,8 +68,7 @@ class _PreparedLibrary:
     before: Library | None
     digest: str  # of `before`, as it was stored
     after: Library
-    known: Entries  # of `before`
-    left: Entries  # of `after`
+    gone: list[units.Key]  # units of entries of `before`
     units: list[units.Row]  # of the entries that are new
 
 
@@ -132,7 +131,7 @@ class TopicsView(RestingView):
         library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
             done = 0
-            for are_edits, run in groupby(messages, key=is_edit):
+            for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
                 part = list(run)
                 if are_edits:
                     library = apply(library, part, workbench)
@@ -330,19 +329,19 @@ class TopicsView(RestingView):
 
     def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
         made = table.save(connection, generation, batch.before, batch.after)
-        entry_units.replace(connection, generation, batch.known, batch.left, batch.units)
+        entry_units.replace(connection, generation, batch.gone, batch.units)
         self._keep(connection, generation, made, batch.after)
 
     def _prepared(
-        self, before: Library | None, held: str, after: Library, workbench: Workbench
+        self, before: Library | None, held: str, after: Library, workbench: Workbench | None
     ) -> _PreparedLibrary:
-        """Compare two libraries, and make unit rows with vectors for the new entries."""
+        """Compare two libraries, and make unit rows for the new entries; with a workbench, with vectors."""
         known, left = entries_of(before), entries_of(after)
         new = {key: entry for key, entry in left.items() if key not in known}
         texts = [entry.text for entry in new.values()]
-        vectors = workbench.vectors(texts) if texts else None
+        vectors = workbench.vectors(texts) if workbench and texts else None
         rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
-        return _PreparedLibrary(before, held, after, known, left, rows)
+        return _PreparedLibrary(before, held, after, [key for key in known if key not in left], rows)
 
     @contextmanager
     def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
@@ -387,14 +386,12 @@ class TopicsView(RestingView):
         before = table.load(connection, generation) or Library()
         after = forget(before, seqs, self._offline_workbench())
         if save and after is not before:
+            without = self._prepared(before, "", after, None)
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after)
             else:
                 table.drop(connection, generation)
-            known, left = entries_of(before), entries_of(after)
-            back = {key: entry for key, entry in left.items() if key not in known}
-            rows = entry_units.rows_of(back, None, self._tokenizer, self._embedder.dimension)
-            entry_units.replace(connection, generation, known, left, rows)
+            entry_units.replace(connection, generation, without.gone, without.units)
         (documents, entries), (documents_left, entries_left) = before.counts, after.counts
         return documents - documents_left, entries - entries_left
 

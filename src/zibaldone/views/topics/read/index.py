@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,7 +81,6 @@ K1, B = 1.5, 0.75  # of BM25 over partitions, as released with the paper
 @dataclass(frozen=True, slots=True)
 class EntryPlace:
     document: str  # its id
-    heading: tuple[str, ...]  # titles from the topmost heading down; () before the first
     partition: int  # from 0, in its document
     entry: Entry
     start: int  # line in the document's rendered body, counted from 1
@@ -116,20 +115,17 @@ class DocumentIndex:
         return [row for row, place in enumerate(self.places) if place.partition in touched]
 
 
-def bm25(indexes: Sequence[LexicalIndex], wanted: Mapping[str, float]) -> list[Doubles]:
-    """BM25 scores of each index's rows, (n,), with the statistics of all together.
-
-    `wanted` has a weight per term.
-    """
+def bm25(indexes: Sequence[LexicalIndex], wanted: Iterable[str]) -> list[Doubles]:
+    """BM25 scores of each index's rows, (n,) for some terms, with the statistics of all together."""
     n = sum(map(len, indexes))
     mean = sum(float(index.lengths().sum()) for index in indexes) / max(n, 1)
     lengths = [index.lengths() / max(mean, 1e-9) for index in indexes]
     scores = [np.zeros(len(index)) for index in indexes]
-    for term, weight in wanted.items():
+    for term in dict.fromkeys(wanted):
         idf = inverse_frequency(sum(index.df(term) for index in indexes), n)
         for index, length, score in zip(indexes, lengths, scores, strict=True):
             rows, counts = index.postings(term)
-            score[rows] += weight * idf * saturated(counts, damping(length[rows], K1, B), K1)
+            score[rows] += idf * saturated(counts, damping(length[rows], K1, B), K1)
     return scores
 
 
@@ -137,7 +133,7 @@ def best_blocks(
     documents: Sequence[DocumentIndex], wanted: Iterable[str]
 ) -> list[tuple[DocumentIndex, int, float]]:
     """Heading blocks (document, number, score) that have any of these terms, best first."""
-    scores = bm25([document.partitions for document in documents], dict.fromkeys(wanted, 1.0))
+    scores = bm25([document.partitions for document in documents], wanted)
     order = [
         (-float(score), place, number)
         for place, given in enumerate(scores)
@@ -152,7 +148,7 @@ def _places(document: Document, parts: Sequence[Region]) -> Iterator[EntryPlace]
         start = region.start + (2 if region.section.heading else 0)  # after an empty line
         for entry in region.section.entries:
             end = start + entry.line.count("\n")
-            yield EntryPlace(document.id, region.section.path, number, entry, start, end)
+            yield EntryPlace(document.id, number, entry, start, end)
             start = end + 1
 
 

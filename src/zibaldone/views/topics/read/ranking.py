@@ -145,7 +145,7 @@ def rank(index: ReadingIndex, scored: ScoredUnits, embed: Embed) -> RankedEntrie
     if scored.inside is not None:
         of_units[:-1][~scored.inside] = _NOWHERE
     parts = [one.partitions for one in index.documents.values()]
-    partition = index.spread(bm25(parts, dict.fromkeys(scored.question.stems[:_MOST_TERMS], 1.0)))
+    partition = index.spread(bm25(parts, scored.question.stems[:_MOST_TERMS]))
     total = of_units[unit] + PARTITION * partition - _OLD * index.superseded
     covered, weights = _covered(index, scored)
     return RankedEntries(index, embed, scored, total, unit, covered, weights)

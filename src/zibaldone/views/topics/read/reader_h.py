@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +27,7 @@ _PICKED = 1.5  # what an entry gains by its document being picked, in the rankin
 _TIMEOUT_S = 10.0  # for the model; then the offline choice stands in
 
 
-def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str) -> ReadingResult:
+def read_hybrid(ranked: RankedEntries, asker: Asker, *, user: str) -> ReadingResult:
     """Entries best first; without a model words and vectors choose the documents.
 
     Raises QuestionOpen only, where somebody is going to answer for the model.
@@ -36,19 +36,15 @@ def read_hybrid(ranked: RankedEntries, asker: Asker | None = None, *, user: str)
     if not len(index):
         return ReadingResult((), 0)
     likely = likeliest(ranked)
-    first = likely[:_DOCUMENTS]
-    if asker is None or not asker.has_model:
-        return ReadingResult(offline(ranked), len(index), first)
     shown = [id_ for id_ in likely if id_ != index.current][:_CATALOGUE]
-    if not shown:
-        return ReadingResult(offline(ranked), len(index), first)
+    if not (asker.has_model and shown):
+        return ReadingResult(offline(ranked), len(index), likely[:_DOCUMENTS])
     listed = catalogue(index, sorted(shown, key=order))
     task = PickDocuments(listed, _DOCUMENTS, ranked.question.text, likely)
     answer = asker.ask(task, user=user, timeout_s=_TIMEOUT_S)
     if answer.degraded:
-        return ReadingResult(
-            offline(ranked), len(index), first, model_calls=answer.calls, note=answer.degraded
-        )
+        hits = offline(ranked)
+        return ReadingResult(hits, len(index), model_calls=answer.calls, note=answer.degraded)
     known = {document.id for document in listed}
     chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
     picked = tuple(chosen[:_DOCUMENTS])
@@ -67,19 +63,18 @@ def catalogue(index: ReadingIndex, ids: Sequence[str]) -> tuple[Listed, ...]:
 
 def offline(ranked: RankedEntries) -> tuple[EntryHit, ...]:
     """Entries by words, vectors and chains of the question's names; needs no model."""
-    index = ranked.index
     followed = follow(ranked)
     chained, rest = followed.rows[:MOST_FOUND], ranked.best()[:MOST_FOUND]
     rows = [*chained, *rest] if followed.leads else _woven(rest, chained)
     rows = list(dict.fromkeys(rows))[:MOST_FOUND]
     led = set(chained) if followed.leads else set(chained) - set(rest)
-    hits = [
-        *ranked.hits([row for row in rows if row in led], "followed"),
-        *ranked.hits([row for row in rows if row not in led], "selected"),
-    ]
-    by_place = {(hit.place.document, hit.place.start): hit for hit in hits}
-    in_order = [by_place[index.places[row].document, index.places[row].start] for row in rows]
-    return falling(_said_otherwise(index, in_order, followed.outdated))
+    hits = []
+    for row, hit in zip(rows, ranked.hits(rows, "selected"), strict=True):
+        later = followed.outdated.get(row)
+        if later is not None:
+            hit = replace(hit, superseded=True, later=ranked.index.places[later].entry.last)
+        hits.append(replace(hit, why="followed") if row in led else hit)
+    return falling(hits)
 
 
 def _woven(many: Sequence[int], few: Sequence[int]) -> list[int]:
@@ -144,14 +139,3 @@ def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit
     ]
     followed = [hit for hit in hits if hit.why == "followed"]
     return falling(ordered([followed, whole_blocks])[:MOST_FOUND])
-
-
-def _said_otherwise(
-    index: ReadingIndex, hits: Sequence[EntryHit], outdated: Mapping[int, int]
-) -> list[EntryHit]:
-    """Mark hits that a later entry replaces, and name the later one."""
-    replaced = {id(index.places[row]): index.places[later].entry.last for row, later in outdated.items()}
-    return [
-        replace(hit, superseded=True, later=replaced[id(hit.place)]) if id(hit.place) in replaced else hit
-        for hit in hits
-    ]
