@@ -24,6 +24,8 @@ from zibaldone.views.toolkit import (
     cut,
     ranked_units,
     tail,
+    texts_of,
+    to_rows,
     to_units,
     usable,
 )
@@ -56,22 +58,13 @@ class NaiveView(UnitsView):
             progress(len(messages))
         if self._remade is not None:  # they are made when rows are read
             return cuts, None
-        texts = [
-            text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)
-        ]
-        return cuts, embed(self._embedder, texts)
+        return cuts, embed(self._embedder, texts_of(messages, cuts))
 
     def commit(
         self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Prepared
     ) -> None:
         """The quick part, in the transaction that moves the cursor."""
-        cuts, vectors = prepared
-        made = to_units(messages, cuts)
-        rows = (
-            units.Row(unit.sources, unit.part, unit.kind, unit.tokens, vector, unit.days, text=unit.text)
-            for unit, vector in zip(made, [None] * len(made) if vectors is None else vectors, strict=True)
-        )
-        units.insert(connection, self.name, generation, rows)
+        units.insert(connection, self.name, generation, to_rows(messages, *prepared))
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Read in a snapshot, rank outside of it: the question comes read, and most often embedded."""

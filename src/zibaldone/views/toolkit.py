@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
 from zibaldone.log.filters import Narrowing, key_test
-from zibaldone.models.base import Tokenizer
+from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Mask, Question, said_in
 from zibaldone.search.ranker import (
@@ -29,7 +30,7 @@ from zibaldone.text.dates import find_days
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import Span, passages
 from zibaldone.views.base import Generation, Retrieved
-from zibaldone.views.units import unit_on
+from zibaldone.views.units import Row, unit_on
 
 PASSAGE_TOKENS = 128  # a longer message is cut into passages of at most this
 OFFERED = (
@@ -88,6 +89,23 @@ def to_units(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[Un
             zip(pieces.texts(message), pieces.tokens, pieces.spans, pieces.days, strict=True)
         )
     ]
+
+
+def texts_of(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[str]:
+    """The texts of all units of the messages, to be embedded."""
+    return [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
+
+
+def to_rows(
+    messages: Sequence[Message], cuts: Sequence[CutMessage], vectors: Iterable[Vectors] | None
+) -> Iterator[Row]:
+    """Rows of stored messages' units, each with its vector (d,), or None where no row keeps one."""
+    each = repeat(None) if vectors is None else iter(vectors)
+    for message, pieces in zip(messages, cuts, strict=True):
+        for part, (span, tokens, days) in enumerate(
+            zip(pieces.spans, pieces.tokens, pieces.days, strict=True)
+        ):
+            yield Row((message.seq,), part, pieces.kind, tokens, next(each), days, *span)
 
 
 def days_named(message: Message, text: str) -> Days:

@@ -17,7 +17,7 @@ from zibaldone import log
 from zibaldone.core import ChannelScore
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Mask, Question
-from zibaldone.search.ranker import DEFAULT_WEIGHTS, Explanation, TalkWeights, Weights, score, standardised
+from zibaldone.search.ranker import Explanation, TalkWeights, Weights, score, standardised
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms, words
@@ -77,7 +77,6 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
     return levels
 
 
-STATEMENT_WEIGHTS = DEFAULT_WEIGHTS
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
 EPISODE_WEIGHTS = TalkWeights.alike(Weights(lexical=0.3, dense=1.0))
 EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said around it
@@ -114,7 +113,7 @@ class Standing:
         """
         units, episodes = tuple(index.units), tuple(episode_index.units)
         inside, episode_inside = _recallable(question, index), _recallable(question, episode_index)
-        scores = score(index, question, STATEMENT_WEIGHTS, inside)
+        scores = score(index, question, inside=inside)
         episode_total, episode_explanation = np.zeros(0), Explanation.of_nothing()
         if episodes:
             of_episodes = score(episode_index, question, EPISODE_WEIGHTS)

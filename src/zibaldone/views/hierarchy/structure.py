@@ -31,7 +31,7 @@ from zibaldone.views.hierarchy.guided import Guided, GuidedThemes
 from zibaldone.views.hierarchy.nodes import Semantic, Statement
 from zibaldone.views.hierarchy.table import SemanticRow, State, ThemeRow, Written
 from zibaldone.views.hierarchy.themes import FETCH, common
-from zibaldone.views.toolkit import cut, days_named
+from zibaldone.views.toolkit import cut, days_named, texts_of, to_rows
 from zibaldone.views.units import Key
 
 _MOST_KNOWN = 10  # semantics that an episode is held against
@@ -156,15 +156,7 @@ def open_units(
 ) -> list[units.Row]:
     """Unit rows of messages without an episode, cut as in the messages view."""
     cuts = cut(messages, tokenizer)
-    texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
-    vectors = iter(embed(texts))
-    return [
-        units.Row(
-            (message.seq,), part, pieces.kind, pieces.tokens[part], next(vectors), pieces.days[part], *span
-        )
-        for message, pieces in zip(messages, cuts, strict=True)
-        for part, span in enumerate(pieces.spans)
-    ]
+    return list(to_rows(messages, cuts, embed(texts_of(messages, cuts))))
 
 
 def unmade_by(

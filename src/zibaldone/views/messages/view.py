@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
 
 from sqlalchemy import Connection, select
 
@@ -34,6 +33,8 @@ from zibaldone.views.toolkit import (
     CutMessage,
     cut,
     ranked_units,
+    texts_of,
+    to_rows,
     to_units,
     usable,
 )
@@ -49,14 +50,7 @@ class PreparedMessages:
     """Units of several messages, ready to be stored."""
 
     cuts: list[CutMessage]
-    vectors: list[Vectors] | None  # (units, d) per message; None: they are made again when they are wanted
-
-
-def vectors_of(messages: Sequence[Message], cuts: Sequence[CutMessage], embedder: Embedder) -> list[Vectors]:
-    """(units, d) per message, of messages that were cut."""
-    texts = [text for message, pieces in zip(messages, cuts, strict=True) for text in pieces.texts(message)]
-    vectors, counts = embed(embedder, texts), [len(pieces.spans) for pieces in cuts]
-    return [vectors[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
+    vectors: list[Vectors] | None  # (d,) per unit; None: they are made again when they are wanted
 
 
 class MessagesView(UnitsView):
@@ -113,7 +107,7 @@ class MessagesView(UnitsView):
             spoken = iter(cut([message for message in some if not message.is_noise], self._tokenizer))
             cuts = [CutMessage([], [], []) if message.is_noise else next(spoken) for message in some]
             if prepared.vectors is not None:
-                prepared.vectors.extend(vectors_of(some, cuts, self._embedder))
+                prepared.vectors.extend(embed(self._embedder, texts_of(some, cuts)))
             prepared.cuts.extend(cuts)
             if progress:
                 progress(len(prepared.cuts))
@@ -127,21 +121,7 @@ class MessagesView(UnitsView):
         prepared: PreparedMessages,
     ) -> None:
         """One row per unit; the text stays in the log."""
-        of_messages: Sequence[Vectors | None] = prepared.vectors or [None] * len(messages)
-        rows = (
-            units.Row(
-                sources=(message.seq,),
-                part=part,
-                kind=pieces.kind,
-                tokens=pieces.tokens[part],
-                vector=None if vectors is None else vectors[part],
-                days=pieces.days[part],
-                start=start,
-                end=end,
-            )
-            for message, pieces, vectors in zip(messages, prepared.cuts, of_messages, strict=True)
-            for part, (start, end) in enumerate(pieces.spans)
-        )
+        rows = to_rows(messages, prepared.cuts, prepared.vectors)
         units.insert(connection, self.name, generation, rows)
 
     @property
