@@ -7,6 +7,7 @@ from datetime import date
 
 import regex
 
+from zibaldone.core import Message
 from zibaldone.text.calendar import DAY, month_of, period
 from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
 from zibaldone.text.dates import Days, find_days
@@ -35,6 +36,12 @@ def resolved(text: str, today: date, write: Callable[[date, date], str] | None =
             pieces += [text[at:end], f" ({(write or in_words)(days.first, days.last)})"]
             at = end
     return "".join([*pieces, text[at:]])
+
+
+def day_of(message: Message) -> date:
+    """Return the day of a stored message."""
+    assert message.time is not None  # what is stored has one
+    return message.time.date()
 
 
 def in_words(first: date, last: date) -> str:

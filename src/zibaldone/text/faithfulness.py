@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import regex
 
 from zibaldone.text.date_words import MONTHS
+from zibaldone.text.names import names
 from zibaldone.text.patterns import late
-from zibaldone.text.salience import names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.spellings import PAST_FORMS, base_form
 from zibaldone.text.words import STOP_WORDS, term_of, words

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from zibaldone.text.salience import PHATIC
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
 
@@ -23,13 +22,13 @@ def term_forms(texts: Iterable[str]) -> tuple[Counter[str], dict[str, str]]:
 
 
 def keywords(texts: Iterable[str], df: Mapping[str, int], n: int, most: int) -> list[str]:
-    """Return the `most` words of highest TF-IDF in their commonest form; polite words come last.
+    """Return the `most` words of highest TF-IDF in their commonest form.
 
     `df` says in how many of the user's `n` earlier texts each term occurs.
     """
     counts, forms = term_forms(texts)
     weight = {term: (1 + math.log(count)) * idf(df.get(term, 0), n) for term, count in counts.items()}
-    best = sorted(weight, key=lambda term: (term in PHATIC, -round(weight[term], 6), term))
+    best = sorted(weight, key=lambda term: (-round(weight[term], 6), term))
     return [forms[term] for term in best[:most]]
 
 

@@ -10,19 +10,12 @@ from types import MappingProxyType
 import regex
 
 from zibaldone.text.keywords import idf, term_forms
+from zibaldone.text.names import is_party
 from zibaldone.text.purgeable_cache import remembered
-from zibaldone.text.salience import PHATIC, names
-from zibaldone.text.sentences import sentences
-from zibaldone.text.words import STOP_WORDS, as_written, term_of, words
+from zibaldone.text.words import STOP_WORDS, as_written, term_of
 
 NO_STATISTICS: Mapping[str, int] = MappingProxyType({})
 Likeness = Callable[[Sequence[str]], Sequence[float]]  # one per text
-_TITLE_WORDS, _TITLE_THINGS = 3, 2
-_THING = 0.2  # share of a word's uses at the end of a noun phrase that makes it a thing
-_OPENERS = frozenset(
-    """a an the my your our his her their its this that these those some any no each every another both two
-    three four five six seven eight nine ten of about for with from into""".split()
-)
 _CANDIDATES = 20  # words of which the nearest are chosen
 _CAPTION = regex.compile(r"\[[^\[\]]*\]")  # such as of an image: not what was spoken of
 
@@ -57,7 +50,7 @@ def telling(
             for term in pair:
                 if term not in neighbour or beside[neighbour[term]] < count:
                     neighbour[term] = pair
-    capital = _capitals(texts, written, spoken)
+    capital = _capitals(written, spoken)
     order = {term: place for place, term in enumerate(forms)}
     weight = {
         term: round(count * (idf(df.get(term, 0), n) if n else 1.0), 6) for term, count in spoken.items()
@@ -78,73 +71,9 @@ def telling(
     return chosen if likeness is None or not chosen else _nearest(chosen, room, likeness)
 
 
-def headline(
-    texts: Sequence[str],
-    *,
-    parties: frozenset[str] = frozenset(),
-    df: Mapping[str, int] = NO_STATISTICS,
-    n: int = 0,
-    likeness: Likeness | None = None,
-) -> str:
-    """A title as a person would give it: the one or two things that most texts speak of; "" for none.
-
-    As `telling`, but of words that are things: such as stand behind "the" or "my" or are names. Where a text
-    has both side by side, so has the title ("adoption agencies"); else "&" stands between them.
-    """
-    texts = [without_captions(text) for text in texts]
-    things = _things(texts)
-
-    def is_thing(phrase: str) -> bool:
-        return not things.isdisjoint(phrase.lower().split())
-
-    def near(phrases: Sequence[str]) -> list[float]:
-        values = likeness(phrases) if likeness else [0.0] * len(phrases)
-        return [value - (not is_thing(phrase)) for value, phrase in zip(values, phrases, strict=True)]
-
-    best = telling(texts, _TITLE_WORDS, parties=parties, df=df, n=n, likeness=near)
-    best = [phrase for phrase in best if is_thing(phrase)][:_TITLE_THINGS] or best[:1]
-    name = " & ".join(best)
-    return name[:1].upper() + name[1:]
-
-
-def _things(texts: Sequence[str]) -> frozenset[str]:
-    """Names, and words that stand at the end of a noun phrase more often than by chance; in lower case.
-
-    English: behind an article, a possessive, a number word or such as "about", with nothing but a function
-    word behind it. Of texts in other languages no word is one.
-    """
-    uses: Counter[str] = Counter()
-    ends: Counter[str] = Counter()
-    for text in texts:
-        spoken = words(text)
-        for place, word in enumerate(spoken):
-            uses[word] += 1
-            follows = spoken[place + 1] if place + 1 < len(spoken) else ""
-            opened = any(before in _OPENERS for before in spoken[max(0, place - 2) : place])
-            ends[word] += opened and word not in STOP_WORDS and (not follows or follows in STOP_WORDS)
-    named = (name for text in texts for start, end in sentences(text) for name in names(text[start:end]))
-    return frozenset(
-        [
-            *(word for word, times in ends.items() if times >= _THING * uses[word]),
-            *(word for name in named for word in words(name)),
-        ]
-    )
-
-
 def without_captions(text: str) -> str:
     """The text less what was only shown, such as "[image: a cat]", if more is left."""
     return _CAPTION.sub(" ", text).strip() or text
-
-
-@remembered(50_000)
-def is_party(word: str, parties: frozenset[str]) -> bool:
-    """True if the word names one of those who talk, or is short for it, as "Mel" is for Melanie.
-
-    `parties`: the words of their names, in lower case.
-    """
-    least = 2 if word[:1].isupper() else 3  # "Jo" may be Joanna, "jo" is somebody's word
-    word = word.lower()
-    return word in parties or (len(word) >= least and any(name.startswith(word) for name in parties))
 
 
 def _nearest(phrases: Sequence[str], room: int, likeness: Likeness) -> list[str]:
@@ -173,28 +102,20 @@ def _counts(written: Sequence[Sequence[str]]) -> tuple[Counter[str], Counter[tup
     return spoken, beside
 
 
-def _capitals(
-    texts: Sequence[str], written: Sequence[Sequence[str]], spoken: Mapping[str, int]
-) -> dict[str, str]:
-    """Map terms to capitalised forms: of words never in lower case, and of names."""
+def _capitals(written: Sequence[Sequence[str]], spoken: Mapping[str, int]) -> dict[str, str]:
+    """Map terms to capitalised forms: of words never in lower case."""
     lower = {term for line in written for word in line if word.islower() for term in _weighty(word)}
-    capital = {
+    return {
         term: word
         for line in written
         for word in line
         for term in _weighty(word.lower())
         if term not in lower and spoken.get(term, 0) > 1
     }
-    for text in texts:
-        for start, end in sentences(text):
-            for word in as_written(" ".join(names(text[start:end]))):
-                if word[0].isupper():
-                    capital |= {term: word for _, term in term_of(word.lower())}
-    return capital
 
 
 @remembered(50_000)
 def _weighty(word: str) -> tuple[str, ...]:
     if word in STOP_WORDS or word.isdecimal():
         return ()
-    return tuple(term for _, term in term_of(word) if term not in PHATIC and len(term) > 1)
+    return tuple(term for _, term in term_of(word) if len(term) > 1)

@@ -21,7 +21,7 @@ from pathlib import Path
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.text.dates import find_days
-from zibaldone.text.salience import names
+from zibaldone.text.names import names
 from zibaldone.text.sentences import sentences
 
 OWN = "own"  # the kind of a question that the user gave

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer
-from zibaldone.text.facts import Worth, heard_before
-from zibaldone.text.salience import names
-from zibaldone.text.words import words
+from zibaldone.text.sentences import sentences
+from zibaldone.text.words import terms, words
 from zibaldone.views.chunks.chunk import Item
 from zibaldone.views.toolkit import cut
 
@@ -83,22 +82,17 @@ def closed_gates(messages: Sequence[Message], gate_tokens: int, tokenizer: Token
 
 
 def compress(pieces: Sequence[Piece]) -> list[Item]:
-    """Keep the sentences that state facts, word for word: an item per piece that has any."""
+    """Keep each sentence with a content word once, word for word: an item per piece that has any."""
     items: list[Item] = []
     kept: set[tuple[str, tuple[str, ...]]] = set()  # sentences, by their speaker and words
-    as_messages = [replace(piece.message, content=piece.text) for piece in pieces]
-    for piece, (message, heard) in zip(pieces, heard_before(as_messages), strict=True):
-        # Whom a sentence calls by name is something that it says, also in a greeting: docs/decisions.md.
-        sentences = replace(heard, parties=frozenset()).sentences_of(message)
-        if not any(sentence.worth >= Worth.REMARK for sentence in sentences):
-            continue
+    for piece in pieces:
         spans = []
-        for sentence in sentences:
-            spoken = (message.speaker, tuple(words(sentence.text)))
-            calls = sentence.worth is Worth.COURTESY and names(sentence.text)
-            if (calls or sentence.worth > Worth.ECHO) and spoken not in kept:
+        for start, end in sentences(piece.text):
+            sentence = piece.text[start:end]
+            spoken = (piece.message.speaker, tuple(words(sentence)))
+            if spoken not in kept and terms(sentence):
                 kept.add(spoken)
-                spans.append((sentence.start, sentence.end))
+                spans.append((start, end))
         if spans:
             text = " ".join(piece.text[start:end] for start, end in spans)
             items.append(verbatim(len(items) + 1, piece, text, spans[0][0]))

@@ -15,7 +15,6 @@ from datetime import datetime
 
 from zibaldone.text.dates import find_days
 from zibaldone.text.faithfulness import SourceTexts, nearest, with_sources
-from zibaldone.text.salience import PHATIC
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.chunks.chunk import Item
@@ -164,15 +163,14 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], li
 
 
 def _left_out(item: Item, texts: Sequence[str]) -> bool:
-    """True if these texts lack a name, number, negation or other word of the item except politeness.
+    """True if these texts lack a name, number, negation or other word of the item.
 
     Words that name a day may be missing: the notes have dates instead.
     """
     given, text = SourceTexts(texts, item.speaker or ""), item.text
     for days in reversed(find_days(text, item.time.date())):
         text = f"{text[: days.start]}{text[days.end :]}"
-    missing = [word for word in given.invented(text) if not PHATIC.issuperset(terms(word))]
-    return bool(missing) or bool(given.turned(item.text)) or not texts
+    return bool(given.invented(text)) or bool(given.turned(item.text)) or not texts
 
 
 def _item(note: Note, new_of: Mapping[int, Item]) -> Item:
@@ -212,8 +210,7 @@ def _untouched(old: Item, texts: Iterable[str]) -> list[str] | None:
     A lone sentence is meant all the same: "We live in Paris" goes for "I moved to Rome".
     """
     spans = sentences(old.text)
-    spoken = PHATIC | set(terms(old.speaker or ""))
-    touching = {term for text in texts for term in terms(text)} - spoken
+    touching = {term for text in texts for term in terms(text)} - set(terms(old.speaker or ""))
     rest = [old.text[start:end] for start, end in spans if touching.isdisjoint(terms(old.text[start:end]))]
     if len(rest) < len(spans):
         return rest

@@ -11,8 +11,8 @@ import numpy as np
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.text.keywords import idf, keywords, term_forms
+from zibaldone.text.names import names
 from zibaldone.text.rendering import line, line_tokens
-from zibaldone.text.salience import PHATIC, names
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, terms, words
 from zibaldone.views.chunks.chunk import Chunk, Item, Metadata
@@ -79,7 +79,7 @@ def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
         for start, end in sentences(item.text):
             sentence = " ".join(item.text[start:end].split())
             if len(sentence) <= _SUMMARY_CHARACTERS or not best:
-                said_here = set(terms(sentence)) - PHATIC
+                said_here = set(terms(sentence))
                 mine = round(sum(weight[term] for term in said_here) / max(len(said_here), 4), 6)
                 if mine > best_weight:
                     line = f"{item.speaker}: {sentence}" if item.speaker else sentence

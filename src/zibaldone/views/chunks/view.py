@@ -55,7 +55,7 @@ from zibaldone.views.own_rows import counted, generations
 from zibaldone.views.toolkit import MOST_UNREAD, OFFERED, recallable_seqs
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 5  # raise it when other chunks would be made of the same log without a model
+_ANALYSIS = 6  # raise it when other chunks would be made of the same log without a model
 _BATCH_WITH_MODEL = 128  # some four gates, and their model calls
 _BATCH = 512
 _KINDS = ("chunks", "items", "history")

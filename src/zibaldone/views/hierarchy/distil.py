@@ -19,8 +19,7 @@ from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
 from zibaldone.models.task import Task
 from zibaldone.search import dense
-from zibaldone.text.dated_text import resolved
-from zibaldone.text.facts import day_of
+from zibaldone.text.dated_text import day_of, resolved
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.hierarchy import nodes, tasks

@@ -23,7 +23,6 @@ import regex
 
 from zibaldone.core import Message
 from zibaldone.models.base import Vectors
-from zibaldone.text.salience import PHATIC
 from zibaldone.text.words import STOP_WORDS, terms, words
 
 PAUSE = timedelta(minutes=30)
@@ -146,7 +145,7 @@ def _gains(seen: Sequence[Message], vectors: Vectors) -> list[float]:
 
 def _lexical(seen: Sequence[Message]) -> npt.NDArray[np.float64]:
     """(n - 1,) cosine of the terms before and after each place; rare terms weigh more."""
-    term_sets = [set(terms(message.content)) - PHATIC for message in seen]
+    term_sets = [set(terms(message.content)) for message in seen]
     df = Counter(term for some in term_sets for term in some)
     column = {term: place for place, term in enumerate(sorted(df))}
     rows = np.zeros((len(seen), max(1, len(df))))

@@ -1,8 +1,8 @@
 """Nodes of the hierarchy (section 3.2), and how episodes are told without a model (appendix C.1).
 
 Predict-then-correct (of the paper's code, not its text) needs a model: it is shown what the nearest known
-semantics predict, and answers with what is beyond that. Without a model every fact becomes a semantic: the
-same fact in other words is beyond an offline test, and hardly anything is said twice word for word.
+semantics predict, and answers with what is beyond that. Without a model every sentence becomes a semantic:
+which of them is a fact, and which says the same as another, is beyond an offline test.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from zibaldone.core import Message
-from zibaldone.text.dated_text import day_in_words, resolved
-from zibaldone.text.facts import day_of, facts, parties_of
+from zibaldone.text.dated_text import day_in_words, day_of, resolved
+from zibaldone.text.sentences import sentences
 from zibaldone.text.titles import NO_STATISTICS, telling
+from zibaldone.text.words import terms, words
 from zibaldone.views.hierarchy.episodes import time_of
 
 
@@ -42,12 +43,6 @@ class Statement:
     verbatim: str  # the words of the message
     start: int = 0  # where they begin in it
     speaker: str = ""  # whose message it is
-    question_seq: int | None = None  # of the message with the question that the text quotes
-
-    @property
-    def sources(self) -> tuple[int, ...]:
-        """Seqs of the messages that its text is from, its own first."""
-        return (self.seq,) if self.question_seq is None else (self.seq, self.question_seq)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +77,8 @@ def title(messages: Sequence[Message], df: Mapping[str, int] = NO_STATISTICS, n:
     opening = f"{day_in_words(day_of(messages[0]))}, {_speakers(messages)}"
     room = _TITLE_WORDS - len(opening.split())
     texts = [message.content for message in messages]
-    subjects = telling(texts, max(room, 0), parties=parties_of(messages), df=df, n=n)
+    parties = frozenset(word for message in messages for word in words(message.speaker))
+    subjects = telling(texts, max(room, 0), parties=parties, df=df, n=n)
     return f"{opening}: {', '.join(subjects)}" if subjects else opening
 
 
@@ -117,14 +113,13 @@ def _clock(message: Message) -> str:
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
-    """Facts of an episode, each with its speaker, question and dates, so that it stands alone."""
+    """Sentences with a content word, each with its speaker and dates, so that it stands alone."""
     stated = []
-    for fact in facts(messages):
-        message, words_as_said = fact.message, " ".join(fact.verbatim.split())
-        sentence = f'{speaker_of(message)}: "{words_as_said}"'
-        if fact.question:
-            sentence = f'Asked "{fact.question}", {sentence}'
-        question_seq = fact.asking.seq if fact.asking else None
-        text = resolved(sentence[0].upper() + sentence[1:], day_of(message))
-        stated.append(Statement(message.seq, text, fact.verbatim, fact.start, message.speaker, question_seq))
+    for message in messages:
+        for start, end in sentences(message.content):
+            verbatim = message.content[start:end]
+            if terms(verbatim):
+                told = f'{speaker_of(message)}: "{" ".join(verbatim.split())}"'
+                text = resolved(told[0].upper() + told[1:], day_of(message))
+                stated.append(Statement(message.seq, text, verbatim, start, message.speaker))
     return stated

@@ -97,7 +97,7 @@ class Structure:
                 days = days_named(messages[statement.seq], statement.text)
                 span = statement.start, statement.start + len(statement.verbatim)
                 # No tokens: they are counted when it is offered.
-                made = statement.sources, keys[-1][1], "statement", 0, vectors[len(new)]
+                made = (statement.seq,), keys[-1][1], "statement", 0, vectors[len(new)]
                 new.append(units.Row(*made, days, *span, statement.text))
             self.semantics[semantic.id], self._vectors[semantic.id] = semantic, dense.to_bytes(first)
             self._rows[semantic.id] = SemanticRow(semantic.id, semantic.episode, semantic.time, tuple(keys))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, and_, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -166,17 +166,15 @@ def themes(connection: Connection, generation: Generation) -> dict[int, ThemeRow
 
 def statements(connection: Connection, generation: Generation) -> dict[Key, tuple[Statement, bytes]]:
     """Statements by key, each with its vector as stored."""
-    u, s = units_table.c, unit_sources.c
-    of_unit = and_(s.seq == u.seq, s.part == u.part, units.of(NAME, generation, unit_sources))
-    query = select(u.seq, u.part, u.text, u.start, u.end, u.vector, s.source)
-    query = query.outerjoin_from(units_table, unit_sources, of_unit)
+    u = units_table.c
+    query = select(u.seq, u.part, u.text, u.start, u.end, u.vector)
     rows = list(connection.execute(query.where(units.of(NAME, generation), u.part >= FIRST_STATEMENT)))
     on = log.fetch(connection, generation.user, sorted({row.seq for row in rows}))
     stated = {}
     for row in rows:
         if (message := on.get(row.seq)) is not None:
             words = message.content[row.start : row.end]
-            statement = Statement(row.seq, row.text, words, row.start, message.speaker, row.source)
+            statement = Statement(row.seq, row.text, words, row.start, message.speaker)
             stated[row.seq, row.part] = statement, row.vector
     return stated
 

@@ -7,7 +7,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
-from zibaldone.views.topics.consolidate.extraction import answer_alone
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
 from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
@@ -58,12 +57,11 @@ def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]
         if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
             return (entry,)
         return (_unmarked(entry, gone),)
-    rest = []
-    for part in work.parts.pop(key_of(entry), (entry,)):
-        # Of a question that it quotes, if only that is forgotten, the answer is left.
-        alone = part if gone.isdisjoint(part.sources) else answer_alone(part)
-        if alone is not None and gone.isdisjoint(alone.sources):
-            rest.append(replace(_unmarked(alone, gone), superseded_by=()))
+    rest = [
+        replace(_unmarked(part, gone), superseded_by=())
+        for part in work.parts.pop(key_of(entry), (entry,))
+        if gone.isdisjoint(part.sources)
+    ]
     return tuple(replace(work.merge(group), superseded_by=marks) for group in groups(rest))
 
 

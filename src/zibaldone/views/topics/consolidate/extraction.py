@@ -1,9 +1,8 @@
 """Extract(z_t) of Algorithm 1: the entries that a message makes, without a model or with one.
 
-Without one, an entry is a fact (text/facts) with what the message says besides it, in its own words, with who
-said it, and behind each relative date the day that it means. The order of a message's entries is that of
-their recency. A model reads many messages at a time; what it says of each is held against that message and
-the one before it.
+Without one, an entry is a line of the message with a content word, in its own words, with who said it, and
+behind each relative date the day that it means. The order of a message's entries is that of their recency.
+A model reads many messages at a time; what it says of each is held against that message and the one before.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from itertools import groupby
 
 from zibaldone.core import Message
 from zibaldone.models.dividing import ask_in_parts
-from zibaldone.text.dated_text import in_iso, resolved
+from zibaldone.text.dated_text import day_of, in_iso, resolved
 from zibaldone.text.dates import find_days
-from zibaldone.text.facts import day_of, facts_of, heard_before
 from zibaldone.text.faithfulness import REACH, SourceTexts, names_and_numbers, with_sources
-from zibaldone.text.salience import PHATIC, is_phatic
-from zibaldone.text.sentences import passages, sentences
-from zibaldone.text.titles import is_party
+from zibaldone.text.names import is_party
+from zibaldone.text.patterns import late
+from zibaldone.text.sentences import passages
 from zibaldone.text.words import terms, words
 from zibaldone.views.topics.consolidate.workbench import Work, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
-_QUOTED = '" — '  # between a question and its answer
+# Before an item of a list: "-", "##", "1.", "(2)", "b)".
+_MARK = late(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))\s+")
 
 
 def extracted(
@@ -43,7 +42,7 @@ def extracted(
     """
     readings = list(_readings(messages, previous, work))
     for batch in _batches(readings, work):
-        facts = _noted([reading for reading in batch if reading.tells], work) if work.has_model else {}
+        facts = _noted([reading for reading in batch if reading.plain], work) if work.has_model else {}
         for reading in batch:
             noted = facts.get(reading.message.seq)
             entries = reading.plain if noted is None else _borne_out(noted, reading)
@@ -62,18 +61,12 @@ class _Reading:
     def before(self) -> Message | None:
         return self.earlier[0] if self.earlier else None
 
-    @property
-    def tells(self) -> bool:
-        """True if there is anything to ask a model about."""
-        content = self.message.content
-        return bool(self.plain) or not all(is_phatic(content[slice(*span)]) for span in sentences(content))
-
 
 def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
     last = {session: deque([message], maxlen=REACH) for session, message in previous.items()}
     for message in messages:
         earlier = last.setdefault(message.session, deque(maxlen=REACH))
-        yield _Reading(message, tuple(earlier), tuple(_plain(message, earlier[0] if earlier else None, work)))
+        yield _Reading(message, tuple(earlier), tuple(_plain(message, work)))
         earlier.appendleft(message)
 
 
@@ -111,14 +104,6 @@ def _task(batch: Sequence[_Reading], failed: int) -> Extract:
         seqs=frozenset(there),
         failed=failed,
     )
-
-
-def answer_alone(entry: Entry) -> Entry | None:
-    """The entry's answer without the question that it quotes; None for any other entry."""
-    question, mark, answer = entry.text.partition(_QUOTED)
-    if not mark or len(entry.sources) != 2 or entry.first != entry.sources[1] or not question:
-        return None
-    return replace(entry, text=answer, sources=(entry.first,))
 
 
 def source_of(message: Message) -> str | None:
@@ -188,15 +173,10 @@ def left_out(
     parties = frozenset(word for speaker in speakers for word in words(speaker))
     missing = []
     for entry in plain:
-        wanted = {one for one in names_and_numbers(entry.text) & salient if not _is_call(one, parties)}
+        wanted = {one for one in names_and_numbers(entry.text) & salient if not is_party(one, parties)}
         if not wanted <= there:
             missing.append(entry)
     return missing
-
-
-def _is_call(word: str, parties: frozenset[str]) -> bool:
-    """A short form of a party's name, or politeness that is written in capitals."""
-    return is_party(word, parties) or (not word.isnumeric() and PHATIC.issuperset(terms(word)))
 
 
 def _day(fact: FactNoted, message: Message) -> date | None:
@@ -230,19 +210,12 @@ def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Entry]:
-    """The entries that a message makes without a model."""
+def _plain(message: Message, work: Work) -> Iterator[Entry]:
+    """The entries that a message makes without a model; what is too long for one is cut."""
     count, limit = work.workbench.count, work.settings.entry_tokens
-    *_, (_, heard) = heard_before([message] if before is None else [before, message])
-    for fact in facts_of(message, heard, whole=True):
-        text = resolved(fact.text, day_of(message), in_iso)
-        question = resolved(fact.question, day_of(message), in_iso)
-        quoting = f'"{question}{_QUOTED}{text}' if question and _QUOTED not in question + text else text
-        if len(quoting) <= limit or count([quoting])[0] <= limit:
-            entry = _entry(message, quoting)
-            if quoting is not text and fact.asking is not None:
-                entry = replace(entry, sources=(fact.asking.seq, message.seq))
-            yield entry
-        else:
-            for start, end in passages(text, limit, count):
+    for line in message.content.splitlines():
+        said = _MARK.sub("", line.strip(), count=1) if _MARK.match(line.strip()) else line
+        if terms(said):
+            text = resolved(" ".join(said.split()), day_of(message), in_iso)
+            for start, end in [(0, len(text))] if len(text) <= limit else passages(text, limit, count):
                 yield _entry(message, text[start:end])

@@ -16,7 +16,6 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
 from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
-from zibaldone.text.salience import PHATIC
 from zibaldone.text.words import as_written, terms
 from zibaldone.views.topics.consolidate.summaries import title
 from zibaldone.views.topics.consolidate.workbench import Work, bundles, cluster
@@ -247,7 +246,7 @@ def _of_one_thing(older: Entry, newer: Entry) -> bool:
 
 
 def _content(text: str) -> set[str]:
-    return {term for term in set(terms(text)) - PHATIC if not _NUMBER.search(term)}
+    return {term for term in set(terms(text)) if not _NUMBER.search(term)}
 
 
 def _first(entry: Entry) -> set[str]:

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-import regex
-
 from zibaldone.text.sentences import passages
-from zibaldone.text.titles import Likeness, headline, telling, without_captions
+from zibaldone.text.titles import Likeness, telling, without_captions
 from zibaldone.text.words import words
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 _KEYWORDS = 8
-_QUESTION = regex.compile(r'^"[^"]*[?？؟]" — ')
-_SELF = frozenset("i i'm i've my me we we're we've our im ive".split())
+_TITLE_WORDS, _TITLE_THINGS = 3, 2
 _EVENTS = 32  # kept of an update log: the first, and the newest
 
 
 def title(entries: Sequence[Entry], work: Work) -> str:
     """Title from terms that the entries have and others lack: "Adoption agencies"."""
     likeness, parties, texts = _about(entries, work)
-    return headline(texts, parties=parties, df=work.df, n=work.entries, likeness=likeness) or "Notes"
+    best = telling(texts, _TITLE_WORDS, parties=parties, df=work.df, n=work.entries, likeness=likeness)
+    name = " & ".join(best[:_TITLE_THINGS])
+    return f"{name[:1].upper()}{name[1:]}" or "Notes"
 
 
 def summary(entries: Sequence[Entry], work: Work) -> str:
@@ -33,27 +31,12 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     if not current:
         return ""
     rows = work.workbench.vectors([entry.text for entry in current])
-    stating = np.array([_states(entry) for entry in current])
-    central = current[int((rows @ rows.mean(axis=0) + stating).argmax())]
-    text = own_words(central.text)
+    central = current[int((rows @ rows.mean(axis=0)).argmax())]
+    text = without_captions(central.text)
     central_line = f"{central.source}: {text}" if central.source else text
     likeness, parties, texts = _about(current, work)
     keywords = telling(texts, _KEYWORDS, parties=parties, df=work.df, n=work.entries, likeness=likeness)
     return fitted(f"{', '.join(keywords)}; {central_line}", work)
-
-
-def own_words(text: str) -> str:
-    """The text without captions ("[image: a cat]") and a question that it answers, if more is left."""
-    return without_captions(_QUESTION.sub("", text))
-
-
-def _states(entry: Entry) -> bool:
-    """True if the entry tells of its speaker, or has a number, and asks nothing."""
-    text = own_words(entry.text)
-    if "?" in text:
-        return False
-    spoken = words(text)
-    return not _SELF.isdisjoint(spoken[:2]) or any(word.isdigit() for word in spoken) or not entry.source
 
 
 def fitted(text: str, work: Work) -> str:
@@ -71,7 +54,7 @@ def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[st
         return [float(value) for value in rows]
 
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
-    return likeness, speakers, [own_words(entry.text) for entry in entries]
+    return likeness, speakers, [without_captions(entry.text) for entry in entries]
 
 
 def summed_up(document: Document, work: Work, text: str = "") -> Document:
