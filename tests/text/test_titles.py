@@ -2,7 +2,7 @@
 
 import time
 
-from zibaldone.text.titles import headline, telling
+from zibaldone.text.titles import telling
 
 
 def test_a_text_of_many_words_takes_time_by_its_length():
@@ -49,26 +49,3 @@ def test_words_that_mean_what_the_texts_mean_come_first():
     texts = ["The guitar and the amplifier.", "A guitar with the amplifier.", "The mud."]
     assert telling(texts, 1) == ["guitar"]
     assert telling(texts, 1, likeness=lambda words: [float(word == "mud") for word in words]) == ["mud"]
-
-
-def test_a_headline_is_of_things():
-    """What is done and how it was is no title where there is something that it was done with."""
-    texts = [
-        "I absolutely loved visiting the museum.",
-        "We loved the museum, and saw a dinosaur!",
-        "Loved it. The dinosaur was moving.",
-    ]
-    assert headline(texts) == "Museum & dinosaur"
-
-
-def test_a_headline_keeps_words_that_stand_together():
-    """And names."""
-    texts = ["I called the adoption agencies.", "My adoption agencies called Oslo.", "She moved to Oslo."]
-    assert headline(texts) == "Oslo & adoption agencies"
-
-
-def test_a_headline_says_something_where_nothing_is_a_thing():
-    """Of another language, of one word, of none."""
-    assert headline(["Ich spiele Fagott.", "Fagott macht Freude."]) == "Fagott & Freude"
-    assert headline(["Running!"]) == "Running"
-    assert headline([""]) == ""
