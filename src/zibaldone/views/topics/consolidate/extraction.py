@@ -24,7 +24,7 @@ from zibaldone.text.salience import PHATIC, is_phatic
 from zibaldone.text.sentences import passages, sentences
 from zibaldone.text.titles import is_party
 from zibaldone.text.words import terms, words
-from zibaldone.views.topics.consolidate.workbench import Work, bundles
+from zibaldone.views.topics.consolidate.workbench import Workbench, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
@@ -32,7 +32,7 @@ _QUOTED = '" — '  # between a question and its answer
 
 
 def extracted(
-    messages: Sequence[Message], previous: Mapping[str, Message], work: Work
+    messages: Sequence[Message], previous: Mapping[str, Message], workbench: Workbench
 ) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
     """Each message with its entries in its order, () if it says nothing to remember.
 
@@ -41,9 +41,11 @@ def extracted(
     A model is shown `extraction_tokens` at a time, without the messages in which nothing but politeness is
     said; of what it answers about a message, only what that message and the one before it bear out is taken.
     """
-    readings = list(_readings(messages, previous, work))
-    for batch in _batches(readings, work):
-        facts = _noted([reading for reading in batch if reading.tells], work) if work.has_model else {}
+    readings = list(_readings(messages, previous, workbench))
+    for batch in _batches(readings, workbench):
+        facts = (
+            _noted([reading for reading in batch if reading.tells], workbench) if workbench.has_model else {}
+        )
         for reading in batch:
             noted = facts.get(reading.message.seq)
             entries = reading.plain if noted is None else _borne_out(noted, reading)
@@ -69,29 +71,33 @@ class _Reading:
         return bool(self.plain) or not all(is_phatic(content[slice(*span)]) for span in sentences(content))
 
 
-def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
+def _readings(
+    messages: Sequence[Message], previous: Mapping[str, Message], workbench: Workbench
+) -> Iterator[_Reading]:
     last = {session: deque([message], maxlen=REACH) for session, message in previous.items()}
     for message in messages:
         earlier = last.setdefault(message.session, deque(maxlen=REACH))
-        yield _Reading(message, tuple(earlier), tuple(_plain(message, earlier[0] if earlier else None, work)))
+        yield _Reading(
+            message, tuple(earlier), tuple(_plain(message, earlier[0] if earlier else None, workbench))
+        )
         earlier.appendleft(message)
 
 
-def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading]]:
+def _batches(readings: Sequence[_Reading], workbench: Workbench) -> Iterator[list[_Reading]]:
     """Readings in order, at most `extraction_tokens` each unless one message is longer.
 
     One each without a model.
     """
-    if not work.has_model:
+    if not workbench.has_model:
         return ([reading] for reading in readings)
-    sizes = work.workbench.count([reading.message.content for reading in readings])
-    return bundles(readings, sizes, work.settings.extraction_tokens)
+    sizes = workbench.count([reading.message.content for reading in readings])
+    return bundles(readings, sizes, workbench.settings.extraction_tokens)
 
 
-def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
+def _noted(batch: Sequence[_Reading], workbench: Workbench) -> dict[int, list[FactNoted]]:
     """A model's facts by seq; messages of batches that it could not answer are left out."""
     noted: dict[int, list[FactNoted]] = {}
-    for part, extracted in ask_in_parts(work.ask, batch, _task):
+    for part, extracted in ask_in_parts(workbench.ask, batch, _task):
         mine = {reading.message.seq: list[FactNoted]() for reading in part}
         for fact in extracted.facts:
             mine.get(fact.message, []).append(fact)
@@ -230,9 +236,9 @@ def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _plain(message: Message, before: Message | None, work: Work) -> Iterator[Entry]:
+def _plain(message: Message, before: Message | None, workbench: Workbench) -> Iterator[Entry]:
     """The entries that a message makes without a model."""
-    count, limit = work.workbench.count, work.settings.entry_tokens
+    count, limit = workbench.count, workbench.settings.entry_tokens
     *_, (_, heard) = heard_before([message] if before is None else [before, message])
     for fact in facts_of(message, heard, whole=True):
         text = resolved(fact.text, day_of(message), in_iso)
