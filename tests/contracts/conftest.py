@@ -23,7 +23,6 @@ from zibaldone.views.chunks.view import ChunksView
 from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.view import HierarchyView
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.naive import NaiveView
 from zibaldone.views.notes import NotesView
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.view import TopicsView
@@ -104,8 +103,6 @@ def _topics(embedder: Embedder, database: Database) -> TopicsView:
     return TopicsView(embedder, STATIC, STATIC, Asker(None, Meter(None), STATIC), settings, clock=lambda: NOW)
 
 
-_NAIVE_FAULTS = tuple(plant for plant in _MESSAGES_FAULTS if not plant.says.startswith("no unit"))
-
 _NOTES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 1", "a unit of message 1, which is not in the log"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 1", "a unit of message 90, past the cursor"),
@@ -116,7 +113,6 @@ _NOTES_FAULTS = (
 
 
 VIEWS = [
-    ViewCase("naive", lambda embedder, _: NaiveView(embedder, STATIC, STATIC), _NAIVE_FAULTS),
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
     ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
     ViewCase(

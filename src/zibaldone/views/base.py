@@ -1,4 +1,4 @@
-"""The contract of a view, in the order of a view's life. `naive.py` is a complete one: read it first.
+"""The contract of a view, in the order of a view's life. docs/extending.md has a complete one: read it first.
 
 A view reads the log in the order of seqs and keeps, per user, units made from it. It owns its tables and
 nothing else. Its output is a function of the log and of its `fingerprint`: built in one go or message by

@@ -4,8 +4,8 @@ import pytest
 from hierarchy_talk import talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from zibaldone.text.facts import facts
+
 from zibaldone.text.sentences import sentences
 from zibaldone.views.hierarchy.nodes import statements
 

@@ -14,13 +14,11 @@ from topic_steps import NOON, SMALL, extract, said, tools
 from zibaldone.core import Message
 from zibaldone.errors import ModelUnavailable
 from zibaldone.views.topics.consolidate.extraction import extracted, source_of
-from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 
 def entries_of(message: Message, before: Message | None = None, limit: int = 256) -> tuple[Entry, ...]:
-    return extract(message, before, Work(tools(replace(SMALL, entry_tokens=limit)), Library()))
+    return extract(message, before, tools(replace(SMALL, entry_tokens=limit)))
 
 
 def test_the_engine_gives_the_seq_the_day_and_the_speaker() -> None:
@@ -73,7 +71,7 @@ def test_what_a_model_invents_is_not_kept(fact: dict[str, str]) -> None:
     """A word, a number or a "not" that the message does not have; the plain answer stands in."""
     by = tools(answers=lambda _task, _inputs: {"facts": [{"message": 1, **fact}]})
     (message,) = said("I live in Oslo.")
-    assert [one.text for one in extract(message, None, Work(by, Library()))] == ["I live in Oslo."]
+    assert [one.text for one in extract(message, None, by)] == ["I live in Oslo."]
 
 
 def test_a_model_may_say_who_and_when() -> None:
@@ -81,7 +79,7 @@ def test_a_model_may_say_who_and_when() -> None:
     answer = {"facts": [{"message": 1, "text": "Ann lives in Oslo.", "date": "2023-05-01"}]}
     by = tools(answers=lambda _task, _inputs: answer)
     (message,) = said("I live in Oslo since the 1st.", name="Ann")
-    (entry,) = extract(message, None, Work(by, Library()))
+    (entry,) = extract(message, None, by)
     assert (entry.text, str(entry.time), entry.first) == ("Ann lives in Oslo.", "2023-05-01", 1)
 
 
@@ -91,7 +89,7 @@ def test_what_a_model_invents_is_dropped_alone() -> None:
     facts = [{"message": 1, "text": text} for text in lines]
     by = tools(answers=lambda _task, _inputs: {"facts": facts})
     (message,) = said("I live in Oslo. My garden cost 300 dollars.", name="Ann")
-    found = [one.text for one in extract(message, None, Work(by, Library()))]
+    found = [one.text for one in extract(message, None, by)]
     assert found == ["Ann lives in Oslo.", "My garden cost 300 dollars."]
 
 
@@ -101,7 +99,7 @@ def test_a_date_that_the_message_does_not_name_is_not_taken(day: str) -> None:
     fact = {"message": 1, "text": "The user lives in Oslo.", "date": day}
     by = tools(answers=lambda _task, _inputs: {"facts": [fact]})
     (message,) = said("I live in Oslo.")
-    (entry,) = extract(message, None, Work(by, Library()))
+    (entry,) = extract(message, None, by)
     assert (entry.text, str(entry.time)) == ("The user lives in Oslo.", "2023-05-08")
 
 
@@ -123,7 +121,7 @@ def test_an_answer_too_short_stands_with_its_question_and_names_both_messages() 
 def test_a_fact_with_words_of_the_message_before_names_it_too(text: str, sources: tuple[int, ...]) -> None:
     """A model is shown it, and may use it; what the message says alone is the message's alone."""
     by = tools(answers=lambda _task, _inputs: {"facts": [{"message": 2, "text": text}]})
-    (entry,) = extract(ANSWER, QUESTION, Work(by, Library()))
+    (entry,) = extract(ANSWER, QUESTION, by)
     assert (entry.text, entry.sources) == (text, sources)
 
 
@@ -132,7 +130,7 @@ def test_a_model_is_not_asked_about_politeness() -> None:
     asked = []
     by = tools(answers=lambda task, _inputs: asked.append(task) or {"facts": []})
     (message,) = said("Hello! How are you?")
-    assert extract(message, None, Work(by, Library())) == ()
+    assert extract(message, None, by) == ()
     assert asked == []
 
 
@@ -155,8 +153,7 @@ def read_with(answers: Callable[[list[int]], Any], messages: list[Message], toke
 
     by = tools(replace(SMALL, extraction_tokens=tokens), answers=answer)
     made = {
-        message.seq: [entry.text for entry in entries]
-        for message, entries in extracted(messages, {}, Work(by, Library()))
+        message.seq: [entry.text for entry in entries] for message, entries in extracted(messages, {}, by)
     }
     return made, shown
 
@@ -226,7 +223,7 @@ def test_a_model_that_cannot_be_had_is_not_asked_of_every_half() -> None:
 
     by = tools(answers=down)
     messages = batch_of(8)
-    found = list(extracted(messages, {}, Work(by, Library())))
+    found = list(extracted(messages, {}, by))
     assert [message.seq for message, _ in found] == list(range(1, 9))
     assert all(entries for _, entries in found)
     assert len(asked) == 1
@@ -243,9 +240,7 @@ def test_a_model_is_shown_sessions_apart_and_what_came_before() -> None:
     first, second = batch_of(2)
     second = replace(second, session="other", content="I own a boat.\n9 (2023-05-08) Ann: forged")
     by = tools(answers=answer)
-    list(
-        extracted([replace(first, seq=3), second], {"default": replace(QUESTION, seq=1)}, Work(by, Library()))
-    )
+    list(extracted([replace(first, seq=3), second], {"default": replace(QUESTION, seq=1)}, by))
     (inputs,) = inputs_seen
     assert [[line.split(" ", 1)[0] for line in run] for run in inputs["sessions"]] == [["3"], ["2"]]
     assert inputs["earlier"] == ["1 (2023-05-08) Bea: How long have you been married to Rosa?"]

@@ -20,7 +20,7 @@ from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate import extraction
 from zibaldone.views.topics.consolidate.consolidation import add, flush
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -91,16 +91,16 @@ def numbered(messages: Iterable[Message]) -> list[Message]:
     return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
 
 
-def extract(message: Message, before: Message | None, work: Work) -> tuple[Entry, ...]:
+def extract(message: Message, before: Message | None, by: Workbench) -> tuple[Entry, ...]:
     """Entries of a single message, after the one before it in its session."""
     previous = {message.session: before} if before else {}
-    ((_, entries),) = extraction.extracted([message], previous, work)
+    ((_, entries),) = extraction.extracted([message], previous, by)
     return entries
 
 
 def added(library: Library, message: Message, before: Message | None, by: Workbench) -> Library:
     """With one more message, read alone."""
-    return add(library, message, extract(message, before, Work(by, library)), by)
+    return add(library, message, extract(message, before, by), by)
 
 
 def fed(messages: Iterable[Message], by: Workbench, library: Library | None = None) -> tuple[Library, int]:
@@ -122,11 +122,8 @@ def filed(messages: Iterable[Message], by: Workbench) -> Library:
 
 def extracted(messages: Sequence[Message], by: Workbench) -> Counter[tuple[int, str]]:
     """All entries that the messages make, as (seq, text)."""
-    work = Work(by, Library())
     pairs = zip(messages, [None, *messages], strict=False)
-    return Counter(
-        (one.first, one.text) for message, before in pairs for one in extract(message, before, work)
-    )
+    return Counter((one.first, one.text) for message, before in pairs for one in extract(message, before, by))
 
 
 def kept(library: Library) -> Counter[tuple[int, str]]:

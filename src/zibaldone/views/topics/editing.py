@@ -173,7 +173,7 @@ def _added(library: Library, request: RequestedEdit, message: Message, workbench
                     body = (*document.body[:at], new, *document.body[at:])
                     return _put(library, document.with_body(body), message)
     assert message.time is not None
-    return append(library, [new], message.time, Work(workbench, library))
+    return append(library, [new], message.time, workbench)
 
 
 def _found(library: Library, request: RequestedEdit) -> tuple[Document, Entry] | None:

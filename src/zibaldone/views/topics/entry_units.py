@@ -121,9 +121,8 @@ def to_units(entries: Sequence[Entry], message: Message, tokenizer: Tokenizer) -
 def _days(entry: Entry) -> Days:
     """Days that the entry's time covers, and that its text names, as ordinals."""
     start = entry.time.start if entry.time else None
-    if entry.time is None or start is None:
+    if start is None:
         return ()
-    first = start.toordinal()
-    last = first + {4: 365, 7: 30}.get(len(entry.time.text), 0)
+    own = start.toordinal()
     named = [(d.first.toordinal(), d.last.toordinal()) for d in find_days(entry.text, start.date())]
-    return tuple(dict.fromkeys([(first, last), *named]))
+    return tuple(dict.fromkeys([(own, own), *named]))

@@ -10,7 +10,7 @@ from zibaldone.core import Evidence, Message
 from zibaldone.log import UserState
 from zibaldone.views.topics.consolidate.consolidation import append
 from zibaldone.views.topics.consolidate.extraction import extracted
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.entry_units import NAME
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
@@ -33,7 +33,7 @@ class Readable:
     def of(
         as_of: UserState,
         generation: int,
-        base: Library,
+        library: Library,
         unread: Sequence[Message],
         previous: Callable[[Sequence[Message]], dict[str, Message]],
         workbench: Workbench,
@@ -48,12 +48,11 @@ class Readable:
         known = last.tail if last else {}
         new = [message for message in unread if message.seq not in known]
         tail = {message.seq: known[message.seq] for message in unread if message.seq in known}
-        for message, entries in extracted(new, previous(new), Work(workbench, base)):
+        for message, entries in extracted(new, previous(new), workbench):
             tail[message.seq] = entries
-        library = base
         for message in unread:
             assert message.time is not None  # what is stored has one
-            library = append(library, tail[message.seq], message.time, Work(workbench, library))
+            library = append(library, tail[message.seq], message.time, workbench)
         return Readable(as_of, generation, tail, ReadingIndex(library, last.index if last else None))
 
 

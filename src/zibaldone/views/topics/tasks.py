@@ -1,6 +1,6 @@
 """Tasks of the topics view: prompts A to D of consolidation, and the readers' (section 3.4, prompt E).
 
-The offline answer of a consolidation task is empty: the caller then goes on as without a model. Docstrings of
+The offline answer of a task is empty: the caller then goes on as without a model. Docstrings of
 result classes are in the JSON schema that models are sent: another word is another prompt.
 """
 
@@ -355,7 +355,6 @@ class PickDocuments(Task[Picked]):
     documents: tuple[Listed, ...]
     at_most: int
     question: str
-    likely: tuple[str, ...] = field(default=(), metadata=NOT_SENT)  # ids by words and vectors
 
     def check(self, result: Picked) -> None:
         """Raises ValueError if all ids are invented; a few invented ones are ignored later."""
@@ -364,8 +363,7 @@ class PickDocuments(Task[Picked]):
             raise ValueError(f"none of these ids is in documents: {', '.join(result.documents[:5])}")
 
     def offline(self) -> Picked:
-        """The likeliest documents by words and vectors."""
-        return Picked(documents=list(self.likely[: self.at_most]))
+        return Picked(documents=[])
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from zibaldone.views.topics import entry_units, table
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import add, flush_due
 from zibaldone.views.topics.consolidate.extraction import extracted
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.editing import apply, read
 from zibaldone.views.topics.entry_units import NAME, entries_of
 from zibaldone.views.topics.forgetting import forget
@@ -136,7 +136,7 @@ class TopicsView(RestingView):
                 if are_edits:
                     library = apply(library, part, workbench)
                 else:
-                    for message, entries in extracted(part, previous, Work(workbench, library)):
+                    for message, entries in extracted(part, previous, workbench):
                         library = add(library, message, entries, workbench)
                         done += 1
                         if progress:

@@ -26,7 +26,7 @@ from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 
-def append(library: Library, entries: Sequence[Entry], time: datetime, work: Work) -> Library:
+def append(library: Library, entries: Sequence[Entry], time: datetime, workbench: Workbench) -> Library:
     """Append the entries of a message, said at `time`, to CURRENT."""
     if not entries:
         return library
@@ -34,7 +34,7 @@ def append(library: Library, entries: Sequence[Entry], time: datetime, work: Wor
     grown = replace(
         current,
         body=(*current.body, *entries),
-        token_count=current.token_count + work.tokens(entries),
+        token_count=current.token_count + sum(workbench.tokens([entry.text for entry in entries])),
         created_time=current.created_time or When.of(time),
     )
     return replace(library, current=grown, opened=library.opened or time)
@@ -48,7 +48,7 @@ def add(library: Library, message: Message, entries: Sequence[Entry], workbench:
     """
     assert message.time is not None  # what is stored has one
     library = flush_due(library, message.time, workbench)
-    grown = append(library, entries, message.time, Work(workbench, library))
+    grown = append(library, entries, message.time, workbench)
     full = grown.current.token_count >= workbench.settings.current_threshold_tokens
     return flush(grown, workbench) if full else grown
 

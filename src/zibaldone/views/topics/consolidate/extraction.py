@@ -22,7 +22,7 @@ from zibaldone.text.names import is_party
 from zibaldone.text.patterns import late
 from zibaldone.text.sentences import passages
 from zibaldone.text.words import terms, words
-from zibaldone.views.topics.consolidate.workbench import Work, bundles
+from zibaldone.views.topics.consolidate.workbench import Workbench, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
@@ -31,7 +31,7 @@ _MARK = late(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?)
 
 
 def extracted(
-    messages: Sequence[Message], previous: Mapping[str, Message], work: Work
+    messages: Sequence[Message], previous: Mapping[str, Message], workbench: Workbench
 ) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
     """Each message with its entries in its order, () if it says nothing to remember.
 
@@ -40,9 +40,11 @@ def extracted(
     A model is shown `extraction_tokens` at a time, without the messages in which nothing but politeness is
     said; of what it answers about a message, only what that message and the one before it bear out is taken.
     """
-    readings = list(_readings(messages, previous, work))
-    for batch in _batches(readings, work):
-        facts = _noted([reading for reading in batch if reading.plain], work) if work.has_model else {}
+    readings = list(_readings(messages, previous, workbench))
+    for batch in _batches(readings, workbench):
+        facts = (
+            _noted([reading for reading in batch if reading.plain], workbench) if workbench.has_model else {}
+        )
         for reading in batch:
             noted = facts.get(reading.message.seq)
             entries = reading.plain if noted is None else _borne_out(noted, reading)
@@ -62,29 +64,31 @@ class _Reading:
         return self.earlier[0] if self.earlier else None
 
 
-def _readings(messages: Sequence[Message], previous: Mapping[str, Message], work: Work) -> Iterator[_Reading]:
+def _readings(
+    messages: Sequence[Message], previous: Mapping[str, Message], workbench: Workbench
+) -> Iterator[_Reading]:
     last = {session: deque([message], maxlen=REACH) for session, message in previous.items()}
     for message in messages:
         earlier = last.setdefault(message.session, deque(maxlen=REACH))
-        yield _Reading(message, tuple(earlier), tuple(_plain(message, work)))
+        yield _Reading(message, tuple(earlier), tuple(_plain(message, workbench)))
         earlier.appendleft(message)
 
 
-def _batches(readings: Sequence[_Reading], work: Work) -> Iterator[list[_Reading]]:
+def _batches(readings: Sequence[_Reading], workbench: Workbench) -> Iterator[list[_Reading]]:
     """Readings in order, at most `extraction_tokens` each unless one message is longer.
 
     One each without a model.
     """
-    if not work.has_model:
+    if not workbench.has_model:
         return ([reading] for reading in readings)
-    sizes = work.workbench.count([reading.message.content for reading in readings])
-    return bundles(readings, sizes, work.settings.extraction_tokens)
+    sizes = workbench.count([reading.message.content for reading in readings])
+    return bundles(readings, sizes, workbench.settings.extraction_tokens)
 
 
-def _noted(batch: Sequence[_Reading], work: Work) -> dict[int, list[FactNoted]]:
+def _noted(batch: Sequence[_Reading], workbench: Workbench) -> dict[int, list[FactNoted]]:
     """A model's facts by seq; messages of batches that it could not answer are left out."""
     noted: dict[int, list[FactNoted]] = {}
-    for part, extracted in ask_in_parts(work.ask, batch, _task):
+    for part, extracted in ask_in_parts(workbench.ask, batch, _task):
         mine = {reading.message.seq: list[FactNoted]() for reading in part}
         for fact in extracted.facts:
             mine.get(fact.message, []).append(fact)
@@ -210,9 +214,9 @@ def _shown(messages: Sequence[Message]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _plain(message: Message, work: Work) -> Iterator[Entry]:
+def _plain(message: Message, workbench: Workbench) -> Iterator[Entry]:
     """The entries that a message makes without a model; what is too long for one is cut."""
-    count, limit = work.workbench.count, work.settings.entry_tokens
+    count, limit = workbench.count, workbench.settings.entry_tokens
     for line in message.content.splitlines():
         said = _MARK.sub("", line.strip(), count=1) if _MARK.match(line.strip()) else line
         if terms(said):

@@ -115,9 +115,14 @@ class Workbench:
         settings: Consolidation | None = None,
     ) -> None:
         self.count, self.settings = count, settings or Consolidation()
-        self._embed, self.ask = embed, ask
+        self._embed, self._ask, self.has_model = embed, ask, ask is not None
         self._vectors: dict[str, Vectors] = {}
         self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
+
+    def ask(self, task: Task[R]) -> TaskAnswer[R]:
+        """Ask the model, which there has to be."""
+        assert self._ask is not None
+        return self._ask(task)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(n, d) vectors of some texts, at least one."""
@@ -157,20 +162,12 @@ class Work:
 
     def __init__(self, workbench: Workbench, library: Library) -> None:
         self.workbench, self.settings = workbench, workbench.settings
+        self.ask, self.has_model = workbench.ask, workbench.has_model
         self.parts: dict[Key, tuple[Entry, ...]] = dict(library.parts)
         self.df: Counter[str] = Counter()  # in how many entries of this user each term occurs
         self.entries = 0
         self._mean: Vectors | None = None  # (d,) what all that this user says has in common
         self._ids = library.new_ids()
-
-    @property
-    def has_model(self) -> bool:
-        return self.workbench.ask is not None
-
-    def ask(self, task: Task[R]) -> TaskAnswer[R]:
-        """Ask the model, which there has to be."""
-        assert self.workbench.ask is not None
-        return self.workbench.ask(task)
 
     def new_id(self) -> str:
         return next(self._ids)

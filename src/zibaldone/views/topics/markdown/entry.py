@@ -4,7 +4,7 @@ Attributes in the order in which they are printed; all may be absent:
 
     seq            number of the message it comes from, or a range after merging: `12-15`
     part           which of its message's entries it is, from 1, where there are several
-    time           when it holds, as precise as it is known: `2023`, `2023-05-08`, `2023-05-08T13:56+02:00`
+    time           when it holds: `2023-05-08`, `2023-05-08T13:56+02:00`, or words
     source         who said it; `AI` is the assistant, absent the user
     msgs           the messages it was made from, `12+15-17`, where that is not what `seq` says
     supersedes     seqs of the entries whose place it took
@@ -91,13 +91,12 @@ def read_runs(text: str) -> tuple[int, ...] | None:
 
 AI = "AI"  # the source of what the assistant said
 
-_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _PLACE = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A time as precise as it was written; text that is no time is kept as it is."""
+    """A time, a date mostly; text that is no time is kept as it is."""
 
     text: str
 
@@ -112,11 +111,7 @@ class When:
     @property
     def start(self) -> datetime | None:
         """The first moment it may mean, aware (UTC where no offset is written); None when it is no time."""
-        partial = _DATE.fullmatch(self.text)
         try:
-            if partial:
-                year, month, day = (int(part or 1) for part in partial.groups())
-                return datetime(year, month, day, tzinfo=UTC)
             moment = datetime.fromisoformat(self.text)
         except ValueError:
             return None

@@ -40,7 +40,7 @@ def read_hybrid(ranked: RankedEntries, asker: Asker, *, user: str) -> ReadingRes
     if not (asker.has_model and shown):
         return ReadingResult(offline(ranked), len(index), likely[:_DOCUMENTS])
     listed = catalogue(index, sorted(shown, key=order))
-    task = PickDocuments(listed, _DOCUMENTS, ranked.question.text, likely)
+    task = PickDocuments(listed, _DOCUMENTS, ranked.question.text)
     answer = asker.ask(task, user=user, timeout_s=_TIMEOUT_S)
     if answer.degraded:
         hits = offline(ranked)
