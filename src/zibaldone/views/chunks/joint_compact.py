@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from zibaldone.text.dates import find_days
-from zibaldone.text.faithfulness import SourceTexts, nearest, with_sources
+from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 from zibaldone.text.sentences import sentences
 from zibaldone.text.words import terms
 from zibaldone.views.chunks.chunk import Item
@@ -163,14 +163,15 @@ def _refined(notes: Sequence[Note], new: Sequence[Item]) -> tuple[list[Item], li
 
 
 def _left_out(item: Item, texts: Sequence[str]) -> bool:
-    """True if these texts lack a name, number, negation or other word of the item.
+    """True if these texts lack a name, number or negation of the item.
 
     Words that name a day may be missing: the notes have dates instead.
     """
     given, text = SourceTexts(texts, item.speaker or ""), item.text
     for days in reversed(find_days(text, item.time.date())):
         text = f"{text[: days.start]}{text[days.end :]}"
-    return bool(given.invented(text)) or bool(given.turned(item.text)) or not texts
+    missing = names_and_numbers(text).intersection(given.invented(text))
+    return bool(missing) or bool(given.turned(item.text)) or not texts
 
 
 def _item(note: Note, new_of: Mapping[int, Item]) -> Item:

@@ -37,8 +37,8 @@ def extracted(
 
     `previous` has, by session, the message before the first of them; an entry that has words of it names it
     as a source too.
-    A model is shown `extraction_tokens` at a time, without the messages in which nothing but politeness is
-    said; of what it answers about a message, only what that message and the one before it bear out is taken.
+    A model is shown `extraction_tokens` at a time, without the messages that have no content word; of what it
+    answers about a message, only what that message and the one before it bear out is taken.
     """
     readings = list(_readings(messages, previous, workbench))
     for batch in _batches(readings, workbench):
