@@ -249,8 +249,6 @@ class UnitCache:
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
-        if forgotten:
-            slot.segments = ()
         if generation is not None and not forgotten:
             self._embed_tail(connection, slot, index, generation)
         keeps_tail = slot.tail_to > 0 and not forgotten and cursor == slot.cursor
@@ -274,6 +272,7 @@ class UnitCache:
             gone |= of_tail
         if gone:
             index.remove(gone)
+            slot.segments = ()  # of an index that something was taken out of nothing is a segment
         if generation is not None:
             self._load_new(connection, index, generation, slot.cursor)
         if not keeps_tail:
