@@ -3,7 +3,7 @@
 from datetime import timedelta
 from unittest import mock
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zibaldone import Message, log
@@ -45,7 +45,11 @@ def answered(database, view, question):
     )
 
 
+_ADD, _SAVE = ("add", "bassoon", "1"), ("save", None, None)
+
+
 @given(STEPS)
+@example([_ADD, _SAVE, _ADD, ("ask", "bassoon", None), _ADD, _SAVE])  # a part of what was unread is read
 def test_the_cached_index_answers_as_one_made_anew(tmp_path_factory, steps):
     """After any order of adds, reads, forgettings and new processes it finds the same, scores and all."""
     now = FrozenClock()()

@@ -14,7 +14,6 @@ import numpy as np
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import Message
 from zibaldone.models.base import WordEmbedder
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.unit import Unit
@@ -23,7 +22,6 @@ from zibaldone.storage.database import Database
 from zibaldone.storage.saved_indexes import indexes_of
 from zibaldone.views import index_files, units
 from zibaldone.views.base import Generation, Snapshot
-from zibaldone.views.toolkit import tail
 from zibaldone.views.user_cache import UserCache
 
 _MOST_USERS = 1000
@@ -38,7 +36,8 @@ _NEW_OF_SAVED, _MOST_OF_LEAST, _MOST_OF_ADDED = 1 / 50, 16, 2
 _GROWTH = 3  # times as much behind a segment: then it is written again, with that
 _MOST_NOTED = 100_000  # users of whom is known how far their index is saved
 
-ToUnits = Callable[[Sequence[Message]], list[Unit]]
+# Units of messages of a user behind a seq, which the view has not read; and a note where some are left out.
+ReadTail = Callable[[Connection, str, int], tuple[list[Unit], str]]
 
 
 @dataclass(slots=True)
@@ -94,28 +93,22 @@ class UnitCache:
         view: str,
         dimension: int,
         word_embedder: WordEmbedder,
-        tail_units: ToUnits = lambda _: [],
+        read_tail: ReadTail | None = None,
         *,
         remade: units.Remade | None = None,
         appends: bool,
-        most_unread: int | None = None,
-        of_noise: bool = False,
-        whole: bool = False,
         most_bytes: int | None = None,
     ) -> None:
-        """`dimension`: of the units' vectors; `word_embedder` is for synonyms.
+        """`dimension`: of the vectors; `word_embedder` is for synonyms; `remade` makes those that no row has.
 
-        `tail_units` makes units of what the view has not read, of the newest `most_unread` messages, of each
-        the `whole` or as much as most views read; `remade` makes vectors that no row has. Indexes of all
-        users together take `most_bytes` of memory; None: what `index_bytes` allows.
+        Without `read_tail` nothing is in it but what the view has read. Indexes of all users together take
+        `most_bytes` of memory; None: what `index_bytes` allows.
         """
-        self._of_noise, self._whole = of_noise, whole
         self._view = view
         self._dimension, self._words = dimension, word_embedder
-        self._tail_units = tail_units
+        self._read_tail = read_tail
         self._remade = remade
         self._appends = appends
-        self._most_unread = most_unread
         self._slots: UserCache[Slot] = UserCache(
             _MOST_USERS, most_size=most_bytes or index_bytes(), size=_size
         )
@@ -127,19 +120,19 @@ class UnitCache:
         now: Snapshot,
         user: str,
         generation: Generation | None,
-        tail_units: ToUnits | None = None,
+        read_tail: ReadTail | None = None,
     ) -> Iterator[UnitIndex]:
         """The user's index as of a snapshot, with its lock held: ask nobody inside.
 
         `generation` is the snapshot's, or None when its units are not to be used: then all messages are tail.
-        `tail_units`: for a view that knows more of the snapshot than when the cache was made.
+        `read_tail`: for a view that knows more of the snapshot than when the cache was made.
         """
         if not now.state.last_seq:  # nobody of that name: nothing is kept of them
             yield self._new_index()
             return
         slot = self._slots.get_or_make(user, Slot)
         with slot.lock:
-            yield self._refresh(slot, now, user, generation, tail_units or self._tail_units)
+            yield self._refresh(slot, now, user, generation, read_tail or self._read_tail)
 
     @property
     def tended_from(self) -> int:
@@ -201,7 +194,7 @@ class UnitCache:
                 if slot.segments != tuple(chain):
                     slot.index = None
                 now = Snapshot(connection, generation, state)
-                index = self._refresh(slot, now, user, generation, self._tail_units)
+                index = self._refresh(slot, now, user, generation, self._read_tail)
                 last = log.fetch(connection, user, [slot.cursor]).get(slot.cursor)
                 if slot.tail_to or slot.version != state.version or last is None or last.id is None:
                     return True
@@ -215,15 +208,18 @@ class UnitCache:
                 slot.index = None  # begins anew with what was saved
         return True
 
+    def drop(self, user: str, as_of: log.UserState) -> None:
+        """Begin the user's index anew, without what was forgotten."""
+        self._slots.drop(user, as_of)
+
     def drop_forgotten(self, now: Snapshot, user: str, generation: Generation | None) -> None:
-        """Take what was forgotten out of memory, if anything of the user is there."""
+        """Take what was forgotten out of memory; with `appends`: else beginning anew costs no more."""
         slot = self._slots.get(user)
         self._slots.drop(user, now.state)
-        # Where units do not just follow each other, finding what has to go costs as much as beginning anew.
-        if slot is not None and self._appends:
+        if slot is not None:
             with slot.lock:
                 if slot.index is not None:
-                    self._refresh(slot, now, user, generation, self._tail_units)
+                    self._refresh(slot, now, user, generation, self._read_tail)
 
     def _refresh(
         self,
@@ -231,7 +227,7 @@ class UnitCache:
         now: Snapshot,
         user: str,
         generation: Generation | None,
-        tail_units: ToUnits,
+        read_tail: ReadTail | None,
     ) -> UnitIndex:
         """New units are appended and forgotten ones taken out; another generation makes a new index.
 
@@ -253,8 +249,6 @@ class UnitCache:
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
         forgotten = slot.deletions != state.deletions
-        if forgotten:
-            slot.segments = ()
         if generation is not None and not forgotten:
             self._embed_tail(connection, slot, index, generation)
         keeps_tail = slot.tail_to > 0 and not forgotten and cursor == slot.cursor
@@ -278,22 +272,15 @@ class UnitCache:
             gone |= of_tail
         if gone:
             index.remove(gone)
+            slot.segments = ()  # of an index that something was taken out of nothing is a segment
         if generation is not None:
             self._load_new(connection, index, generation, slot.cursor)
         if not keeps_tail:
             slot.tail_to, index.note = 0, ""
-        if max(cursor, slot.tail_to) < state.last_seq:
-            new = tail(
-                connection,
-                user,
-                max(cursor, slot.tail_to),
-                most=self._most_unread,
-                of_noise=self._of_noise,
-                whole=self._whole,
-            )
-            unread = tail_units(new.messages)
+        if read_tail and max(cursor, slot.tail_to) < state.last_seq:
+            unread, note = read_tail(connection, user, max(cursor, slot.tail_to))
             index.extend(unread, np.zeros((len(unread), index.vectors.dimension), dtype=np.float32))
-            slot.tail_to, index.note = state.last_seq, index.note or new.note
+            slot.tail_to, index.note = state.last_seq, index.note or note
         slot.generation, slot.cursor = number, cursor
         slot.version, slot.deletions = state.version, state.deletions
         slot.index = index

@@ -8,7 +8,7 @@ is another unit, under another part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
 from zibaldone.views import own_rows
-from zibaldone.views.base import Content, Counted, Generation
+from zibaldone.views.base import Content, Counted, Generation, TakeSnapshot
 from zibaldone.views.own_rows import matching
 
 Key = tuple[int, int]  # (seq, part)
@@ -191,13 +191,20 @@ def unit_on(
     return Unit(sources, part, text, kind, tokens, *where, days, start, message.is_dated)
 
 
-def contents(connection: Connection, view: str, generation: Generation) -> list[Content]:
-    """The texts of the generation's units, in the order of their keys, without vectors."""
+def contents(take_snapshot: TakeSnapshot, *views: str) -> list[Content]:
+    """The texts of a snapshot's units, view by view in the order of their keys; none without a generation."""
+    with take_snapshot() as now:
+        if now.generation is None:
+            return []
+        return [one for view in views for one in _contents(now.connection, view, now.generation)]
+
+
+def _contents(connection: Connection, view: str, generation: Generation) -> Iterator[Content]:
     u, m, s = table.c, messages.c, unit_sources.c
     further: dict[Key, list[int]] = {}
     query = select(s.seq, s.part, s.source).where(of(view, generation, unit_sources))
-    for row in connection.execute(query):
-        further.setdefault((row.seq, row.part), []).append(row.source)
+    for more in connection.execute(query):
+        further.setdefault((more.seq, more.part), []).append(more.source)
     on = and_(m.user == u.user, m.seq == u.seq)
     rows = connection.execute(
         select(u.seq, u.part, u.kind, u.start, u.end, u.text, m.content)
@@ -205,14 +212,10 @@ def contents(connection: Connection, view: str, generation: Generation) -> list[
         .where(of(view, generation))
         .order_by(u.seq, u.part)
     )
-    return [
-        Content(
-            tuple(sorted({row.seq, *further.get((row.seq, row.part), ())})),
-            row.kind,
-            row.content[row.start : row.end] if row.text is None else row.text,
-        )
-        for row in rows
-    ]
+    for row in rows:
+        sources = tuple(sorted({row.seq, *further.get((row.seq, row.part), ())}))
+        text = row.content[row.start : row.end] if row.text is None else row.text
+        yield Content(sources, row.kind, text)
 
 
 def made_from(connection: Connection, view: str, generation: Generation, seqs: Collection[int]) -> list[Key]:

@@ -64,5 +64,4 @@ class UnitsView(RestingView):
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
         """List what its units say."""
-        with take_snapshot() as now:
-            return units.contents(now.connection, self.name, now.generation) if now.generation else []
+        return units.contents(take_snapshot, self.name)

@@ -23,18 +23,21 @@ from zibaldone.views.units import Key
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Rows that a batch of messages adds and removes."""
+    """Rows that a batch of messages adds and removes, by the builder that goes on from there."""
 
+    builder: Builder
+    before: State | None  # as it was stored; None: nothing was
     episodes: tuple[tuple[Episode, Vectors], ...]  # with the vector (d,) of title and narrative
     units: tuple[units.Row, ...]  # statements, and messages that no episode has
     gone: tuple[Key, ...]  # units of messages that an episode has now
     written: Written
     state: State
 
-    def changes_nothing(self, before: State) -> bool:
+    @property
+    def changes_nothing(self) -> bool:
         """True if there is nothing to store."""
         rows = self.episodes or self.units or self.gone
-        return not rows and self.written == Written() and self.state == before
+        return not rows and self.written == Written() and self.state == self.before
 
 
 ReadUpTo = tuple[int, int]  # cursor, and the log's counter of deletions, up to which a builder has read
@@ -43,8 +46,10 @@ ReadUpTo = tuple[int, int]  # cursor, and the log's counter of deletions, up to 
 class Builder:
     """A generation of one user while it grows. Not to be shared among threads."""
 
-    def __init__(self, structure: Structure, reader: EpisodeMaker, tokenizer: Tokenizer) -> None:
-        self.structure = structure
+    def __init__(
+        self, structure: Structure, reader: EpisodeMaker, tokenizer: Tokenizer, stored: State | None = None
+    ) -> None:
+        self.structure, self.stored = structure, stored
         self.reader = reader  # may be put in the place of another: each call asks in its own way
         self.place: ReadUpTo | None = None  # where the log stood when its rows were written
         self._last: Episode | None = None
@@ -63,9 +68,10 @@ class Builder:
         structure: Structure,
         reader: EpisodeMaker,
         tokenizer: Tokenizer,
+        stored: State | None,
     ) -> Builder:
         """Restore a builder from its rows and from the log up to the cursor."""
-        builder = Builder(structure, reader, tokenizer)
+        builder = Builder(structure, reader, tokenizer, stored)
         waiting = table.open_messages(connection, generation)
         if waiting:
             sessions = table.sessions(connection, generation)
@@ -119,7 +125,8 @@ class Builder:
             if made_by:
                 self.structure.name(theme, name, made_by)
         written = self.structure.take()
-        return Prepared(made, (*stated, *rows), tuple(gone), written, self.structure.state)
+        state = self.structure.state
+        return Prepared(self, self.stored, made, (*stated, *rows), tuple(gone), written, state)
 
     def _embed(self, messages: Sequence[Message]) -> Vectors:
         return self.reader.embed([cohesion_text(message) for message in messages])

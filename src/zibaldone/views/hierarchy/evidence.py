@@ -11,7 +11,7 @@ from zibaldone.core import Evidence, Message
 from zibaldone.models.base import Tokenizer
 from zibaldone.search.unit import Unit
 from zibaldone.text.dated_text import resolved
-from zibaldone.views.hierarchy.retrieval import Descent, stated_in
+from zibaldone.views.hierarchy.retrieval import Descent
 from zibaldone.views.hierarchy.stage_one import Pick
 from zibaldone.views.hierarchy.stage_two import Inclusion, RankedEpisode
 from zibaldone.views.hierarchy.table import NAME
@@ -42,7 +42,7 @@ class Gathering:
 
     def offered(self, inclusion: Inclusion | None) -> tuple[Evidence, ...]:
         """Best first: facts and messages of admitted nodes by value, or sources behind all facts."""
-        ranked, levels = self.descent.ranked, self.descent.levels
+        ranked, standing, levels = self.descent.ranked, self.descent.standing, self.descent.standing.levels
         if inclusion is not None:
             opened = dict(inclusion.expanded)
         else:
@@ -56,7 +56,7 @@ class Gathering:
             semantic = levels.semantics[levels.row_of[pick.id]]
             if inclusion is not None and semantic.episode in opened:
                 continue
-            rows = stated_in(levels, self.descent.standing, pick)
+            rows = standing.stated_in(pick.id)
             if semantic.episode in levels.by_model:
                 offers["semantic", semantic.id, 0] = self._fact(rows, pick)
             else:
@@ -76,10 +76,9 @@ class Gathering:
 
     def _as_in_the_paper(self, opened: Mapping[int, bool]) -> list[Offer]:
         """All semantics, the admitted episodes in their order, and messages that no episode has yet."""
-        standing, levels = self.descent.standing, self.descent.levels
         offers: dict[Key, Offer] = {}
         for pick in self.descent.picks:
-            offers["semantic", pick.id, 0] = self._fact(stated_in(levels, standing, pick), pick)
+            offers["semantic", pick.id, 0] = self._fact(self.descent.standing.stated_in(pick.id), pick)
         for ranked in self.descent.ranked:
             if ranked.episode in opened:
                 offers |= self._episode(ranked, ranked.score, expanded=opened[ranked.episode])
@@ -92,7 +91,7 @@ class Gathering:
         evidence = replace(
             evidence_of(units[0], NAME), speaker=None, sources=sources, kind="semantic", place=0
         )
-        return Offer(evidence, self._value(pick), rows[0])
+        return Offer(evidence, self.descent.standing.value(pick.id), rows[0])
 
     def _sources(self, rows: Sequence[int]) -> dict[Key, Offer]:
         """The messages or passages that state these; each has the value of its best statement."""
@@ -118,7 +117,7 @@ class Gathering:
         least = -np.inf
         if self.descent.picks:
             last = float(np.sort(standing.total[standing.inside])[-most:][0])
-            middle = float(np.median([self._value(pick) for pick in self.descent.picks]))
+            middle = float(np.median([standing.value(pick.id) for pick in self.descent.picks]))
             least = max(min(middle, last), 0.0)
         rows = np.flatnonzero((standing.semantic_at < 0) & standing.inside & (standing.total >= least))
         best = sorted(rows.tolist(), key=lambda row: (-round(float(standing.total[row]), 4), row))
@@ -134,7 +133,7 @@ class Gathering:
         unit = next(unit for unit in standing.episodes if unit.part == ranked.episode)
         stated = np.flatnonzero((standing.semantic_at >= 0) & standing.inside)
         here = [row for row in stated.tolist() if standing.units[row].seq in unit.sources]
-        if ranked.episode in self.descent.levels.by_model and not expanded:
+        if ranked.episode in standing.levels.by_model and not expanded:
             value = max((float(standing.total[row]) for row in here), default=NOTHING) + EPISODE * weight
             evidence = replace(evidence_of(unit, NAME), speaker=None, text=unit.text.partition("\n")[2])
             return {("episode", unit.part, 0): Offer(evidence, value, None)}
@@ -149,10 +148,6 @@ class Gathering:
             own = NOTHING if stating is None else max(float(standing.total[stating]), NOTHING)
             offers["message", *passage.key] = Offer(_told(passage), own + EPISODE * weight, stating)
         return offers
-
-    def _value(self, pick: Pick) -> float:
-        standing = self.descent.standing
-        return float(standing.total[standing.best_unit[self.descent.levels.row_of[pick.id]]])
 
     def _passages(self, seqs: set[int] | Sequence[int]) -> dict[int, list[Unit]]:
         messages = [self.messages[seq] for seq in sorted(seqs) if seq in self.messages]

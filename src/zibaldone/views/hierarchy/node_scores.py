@@ -86,6 +86,7 @@ EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said 
 class Standing:
     """A question's scores, in standard deviations or as cosines; later changes of indexes don't matter."""
 
+    levels: Levels
     units: tuple[Unit, ...]  # statements, and messages that no episode has
     total: Doubles  # (u,)
     inside: Mask  # (u,) what may be recalled
@@ -144,7 +145,23 @@ class Standing:
         explanation = Explanation.of(index, replace(scores, total=total.astype(np.float32)))
         of_statements = units, total, inside, semantic_at, best_unit
         of_narratives = episodes, episode_total, episode_inside
-        return Standing(*of_statements, *of_narratives, scores.confidence, explanation, episode_explanation)
+        explanations = explanation, episode_explanation
+        return Standing(levels, *of_statements, *of_narratives, scores.confidence, *explanations)
+
+    def stated_in(self, semantic: int) -> list[int]:
+        """The units of a semantic's statements that may be recalled, in their order."""
+        place = self.levels.row_of[semantic]
+        rows = np.flatnonzero((self.semantic_at == place) & self.inside).tolist()
+        order = {key: nth for nth, key in enumerate(self.levels.semantics[place].units)}
+        return sorted(rows, key=lambda row: order[self.units[row].key])
+
+    def text(self, semantic: int) -> str:
+        """The first of its statements that may be recalled."""
+        return self.units[self.stated_in(semantic)[0]].text
+
+    def value(self, semantic: int) -> float:
+        """The score of the unit that speaks most for it."""
+        return float(self.total[self.best_unit[self.levels.row_of[semantic]]])
 
     def explain(self, seq: int) -> tuple[ChannelScore, ...] | None:
         """Channels of a message: those of its best statement, or else of its episode."""

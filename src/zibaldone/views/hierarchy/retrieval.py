@@ -20,7 +20,7 @@ from zibaldone.search.question import Question
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.rendering import line
 from zibaldone.views.hierarchy.config import XMemory
-from zibaldone.views.hierarchy.node_scores import Levels, Standing, plain_terms
+from zibaldone.views.hierarchy.node_scores import Standing, plain_terms
 from zibaldone.views.hierarchy.stage_one import Pick, knn, normalised, representatives
 from zibaldone.views.hierarchy.stage_two import EpisodeText, Inclusion, RankedEpisode, candidates, include
 from zibaldone.views.hierarchy.uncertainty import Signal, wanted_terms
@@ -32,7 +32,6 @@ class Descent:
 
     question: Question
     config: XMemory
-    levels: Levels
     standing: Standing
     picks: tuple[Pick, ...]  # semantics
     themes: tuple[str, ...]  # names of the guided themes that they were found in
@@ -40,22 +39,21 @@ class Descent:
     wanted: Mapping[str, float]  # what is to be settled, see `wanted_terms`
 
     @staticmethod
-    def of(
-        question: Question, config: XMemory, levels: Levels, standing: Standing, index: UnitIndex
-    ) -> Descent:
+    def of(question: Question, config: XMemory, standing: Standing, index: UnitIndex) -> Descent:
         """Stage I, and the candidates of Stage II; `index` has the units of `standing`."""
-        picks, themes = _stage_one(levels, standing, index.vectors.rows, question, config)
+        picks, themes = _stage_one(standing, index.vectors.rows, question, config)
         # A theme's name may be of what may not be recalled.
-        names = [levels.names[theme] for theme in themes if theme in levels.names and standing.inside.all()]
-        ranked = _candidates(levels, standing, picks, config)
+        known = standing.levels.names if standing.inside.all() else {}
+        names = [known[theme] for theme in themes if theme in known]
+        ranked = _candidates(standing, picks, config)
         speakers = sorted({unit.speaker for unit in standing.units})
-        stated = [(plain_terms(_text(levels, standing, pick), speakers), pick.relevance) for pick in picks]
+        stated = [(plain_terms(standing.text(pick.id), speakers), pick.relevance) for pick in picks]
         wanted = wanted_terms([term for _, term in question.terms], stated, index.lexical.idf)
-        return Descent(question, config, levels, standing, picks, tuple(names), ranked, wanted)
+        return Descent(question, config, standing, picks, tuple(names), ranked, wanted)
 
     def seqs(self) -> list[int]:
         """The messages that may be offered."""
-        rows = [row for pick in self.picks for row in stated_in(self.levels, self.standing, pick)]
+        rows = [row for pick in self.picks for row in self.standing.stated_in(pick.id)]
         episodes = {one.episode for one in self.ranked}
         sources = [unit.sources for unit in self.standing.episodes if unit.part in episodes]
         return sorted({self.standing.units[row].seq for row in rows}.union(*sources))
@@ -66,7 +64,7 @@ class Descent:
         """Which episodes are worth their tokens; None where it is switched off. May ask a model."""
         if not self.config.include:
             return None
-        facts = [_text(self.levels, self.standing, pick) for pick in self.picks]
+        facts = [self.standing.text(pick.id) for pick in self.picks]
         return include(
             self.question.text,
             tuple("\n".join(some) for some in (self.themes, facts) if some),
@@ -83,10 +81,9 @@ class Descent:
         episodes = [episode_units[one.episode] for one in self.ranked]
         narratives = [unit.text.partition("\n")[2] for unit in episodes]
         lines = {seq: line(message.speaker, message.content) for seq, message in messages.items()}
+        by_model = self.standing.levels.by_model
         by_words = [
-            "\n".join(
-                lines[seq] for seq in unit.sources if seq in lines and unit.part in self.levels.by_model
-            )
+            "\n".join(lines[seq] for seq in unit.sources if seq in lines and unit.part in by_model)
             for unit in episodes
         ]
         counts = tokenizer.count([*narratives, *by_words]) if episodes else []
@@ -97,23 +94,11 @@ class Descent:
         }
 
 
-def stated_in(levels: Levels, standing: Standing, pick: Pick) -> list[int]:
-    """The units of a semantic's statements that may be recalled, in their order."""
-    place = levels.row_of[pick.id]
-    rows = np.flatnonzero((standing.semantic_at == place) & standing.inside).tolist()
-    order = {key: nth for nth, key in enumerate(levels.semantics[place].units)}
-    return sorted(rows, key=lambda row: order[standing.units[row].key])
-
-
-def _text(levels: Levels, standing: Standing, pick: Pick) -> str:
-    return standing.units[stated_in(levels, standing, pick)[0]].text
-
-
 def _stage_one(
-    levels: Levels, standing: Standing, vectors: Vectors, question: Question, config: XMemory
+    standing: Standing, vectors: Vectors, question: Question, config: XMemory
 ) -> tuple[tuple[Pick, ...], tuple[int, ...]]:
     """(semantics, guided themes): S_q, Eq. 4; if guided, first on T_q. `vectors` (u, d): the units'."""
-    stage = config.stage_one
+    stage, levels = config.stage_one, standing.levels
     rows = np.flatnonzero(standing.best_unit >= 0)
     ids, relevance = levels.ids[rows], standing.total[standing.best_unit[rows]]
     most = stage.pool if config.select else stage.semantics
@@ -152,10 +137,9 @@ def _themes(
     return tuple(pick.id for pick in picks)
 
 
-def _candidates(
-    levels: Levels, standing: Standing, picks: Sequence[Pick], config: XMemory
-) -> tuple[RankedEpisode, ...]:
+def _candidates(standing: Standing, picks: Sequence[Pick], config: XMemory) -> tuple[RankedEpisode, ...]:
     here = np.flatnonzero(standing.episode_inside)
     ids = np.array([standing.episodes[place].part for place in here], dtype=np.int64)
+    levels = standing.levels
     source = {pick.id: levels.semantics[levels.row_of[pick.id]].episode for pick in picks}
     return candidates(ids, standing.episode_total[here], picks, source, config.stage_two)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -14,6 +13,7 @@ from zibaldone.models.base import Embedder, Tokenizer, WordEmbedder
 from zibaldone.models.logprobs import Drafter
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation
+from zibaldone.search.unit import Unit
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import hierarchy_states
 from zibaldone.views import units
@@ -41,7 +41,7 @@ from zibaldone.views.hierarchy.table import EPISODES, NAME, State
 from zibaldone.views.hierarchy.themes import Theme, themes
 from zibaldone.views.hierarchy.uncertainty import ReaderSignal, WordSignal
 from zibaldone.views.own_rows import counted, generations
-from zibaldone.views.toolkit import MOST_UNREAD, cut, to_units, usable
+from zibaldone.views.toolkit import MOST_UNREAD, cut, tail, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
@@ -49,15 +49,6 @@ _ANALYSIS = 10  # raise it when other nodes would be made of the same log withou
 _MOST_USERS = 200  # whose levels stay in memory
 _KINDS = ("episodes", "semantics")
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """A builder after a batch, and the rows that the batch adds."""
-
-    builder: Builder
-    before: State | None  # that it went on from
-    prepared: Prepared
 
 
 class HierarchyView(RestingView):
@@ -89,9 +80,8 @@ class HierarchyView(RestingView):
             NAME,
             embedder.dimension,
             word_embedder,
-            lambda new: to_units(new, cut(new, tokenizer)),
+            self._read_tail,
             appends=False,
-            most_unread=MOST_UNREAD,
             most_bytes=index_bytes,
         )
         self._episodes = UnitCache(
@@ -111,26 +101,25 @@ class HierarchyView(RestingView):
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> _Batch | None:
+    ) -> Prepared | None:
         """Close episodes, read them, and settle what they say. Raises ModelFailed when the embedder does."""
         if basis is None:
             return None
         reader = EpisodeMaker(self._asker, self._embedder, basis.user, basis.patient)
         with basis.read() as connection:
             builder = self._builder(connection, basis.generation, reader)
-            before = table.state(connection, basis.generation) if basis.generation else None
         for done in builder.read(messages):
             if progress:
                 progress(done)
-        return _Batch(builder, before, builder.take())
+        return builder.take()
 
     def commit(
-        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: _Batch
+        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Prepared
     ) -> None:
         """Store new episodes and semantics. Raises Stale."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
-        self._store(connection, generation, prepared.prepared, prepared.builder, messages[-1].seq)
+        self._store(connection, generation, prepared, messages[-1].seq)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""
@@ -168,7 +157,7 @@ class HierarchyView(RestingView):
             if not len(index):
                 return None, ""
             standing = Standing.of(levels, index, episode_index, question, by_cosine=bool(self.config.guided))
-            return Descent.of(question, self.config, levels, standing, index), index.note
+            return Descent.of(question, self.config, standing, index), index.note
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove episodes of these messages with their statements; the other messages are told anew later."""
@@ -181,15 +170,12 @@ class HierarchyView(RestingView):
         gone = [unmade_by(connection, generation, seqs) for generation in every]
         return counted(_KINDS, [(len(keys), len(numbers)) for keys, numbers in gone])
 
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         """Drop forgotten content from all caches; `housekeep` tells the rest of unmade episodes anew."""
         with database.read(user) as connection:
             state = log.state(connection, user)
-            now = Snapshot(connection, generation, state)
-            self._levels.drop(user, state)
-            self._builders.drop(user, state)
-            for cache in (self._units, self._episodes):
-                cache.drop_forgotten(now, user, usable(generation, self.fingerprint))
+        for cache in (self._levels, self._builders, self._units, self._episodes):
+            cache.drop(user, state)
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
@@ -199,21 +185,22 @@ class HierarchyView(RestingView):
             return ()
         reader = EpisodeMaker(self._asker, self._embedder, generation.user, patient)
         with database.read(generation.user) as connection:
-            if (state := table.state(connection, generation)) is None:
-                return ()
             builder = self._builder(connection, generation, reader)
+            if builder.stored is None:
+                return ()
             place, counters = _place(connection, generation), log.state(connection, generation.user)
         for _ in builder.read([]):
             pass
         prepared = builder.take()
-        if prepared.changes_nothing(state):
+        if prepared.changes_nothing:
             builder.place = place
             self._builders.put(generation.user, builder, counters, generation.number)
             return ()
         with database.write(generation.user) as connection:
-            if table.state(connection, generation) != state or _place(connection, generation) != place:
+            now = table.state(connection, generation), _place(connection, generation)
+            if now != (builder.stored, place):
                 return ()  # somebody else has gone on from there: the next time
-            self._store(connection, generation, prepared, builder, generation.cursor)
+            self._store(connection, generation, prepared, generation.cursor)
             log.touch(connection, generation.user)
         return ()
 
@@ -231,14 +218,11 @@ class HierarchyView(RestingView):
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
         """Contents of statements and episodes."""
-        with take_snapshot() as now:
-            if now.generation is None:
-                return []
-            return [
-                content
-                for kept in (NAME, EPISODES)
-                for content in units.contents(now.connection, kept, now.generation)
-            ]
+        return units.contents(take_snapshot, NAME, EPISODES)
+
+    def _read_tail(self, connection: Connection, user: str, after: int) -> tuple[list[Unit], str]:
+        unread = tail(connection, user, after, most=MOST_UNREAD)
+        return to_units(unread.messages, cut(unread.messages, self._tokenizer)), unread.note
 
     def themes(self, connection: Connection, generation: Generation) -> list[Theme]:
         """Guided themes as they are stored; else themes of all semantics, made now."""
@@ -259,25 +243,19 @@ class HierarchyView(RestingView):
         if held is not None and held.goes_on_from(connection, generation, _place(connection, generation)):
             held.reader = reader
             return held
-        state = table.state(connection, generation) or first
-        structure = Structure.load(connection, generation, state, self.config)
-        return Builder.load(connection, generation, structure, reader, self._tokenizer)
+        stored = table.state(connection, generation)
+        structure = Structure.load(connection, generation, stored or first, self.config)
+        return Builder.load(connection, generation, structure, reader, self._tokenizer, stored)
 
-    def _store(
-        self,
-        connection: Connection,
-        generation: Generation,
-        prepared: Prepared,
-        builder: Builder,
-        cursor: int,
-    ) -> None:
+    def _store(self, connection: Connection, generation: Generation, prepared: Prepared, cursor: int) -> None:
         """Write rows, and cache the builder that made them for the next batch."""
         units.remove(connection, NAME, generation, prepared.gone)
         units.insert(connection, NAME, generation, prepared.units)
         table.write_episodes(connection, generation, prepared.episodes)
         table.write(connection, generation, prepared.written)
         table.set_state(connection, generation, prepared.state)
-        builder.place = cursor, _place(connection, generation)[1]
+        builder = prepared.builder
+        builder.place, builder.stored = (cursor, _place(connection, generation)[1]), prepared.state
         self._builders.put(
             generation.user, builder, log.state(connection, generation.user), generation.number
         )

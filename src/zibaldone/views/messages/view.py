@@ -14,6 +14,7 @@ from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import DEFAULT_WEIGHTS, TalkWeights
+from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import messages as log_table
@@ -33,6 +34,7 @@ from zibaldone.views.toolkit import (
     CutMessage,
     cut,
     ranked_units,
+    tail,
     texts_of,
     to_rows,
     to_units,
@@ -74,8 +76,8 @@ class MessagesView(UnitsView):
         `index_bytes` limits the memory of all users' indexes together.
         With `most_noise` it looks through noise instead, the newest of so many messages, and keeps none.
         """
-        self._of_noise = bool(most_noise)
-        if self._of_noise:
+        self._most_noise = most_noise
+        if most_noise:
             self.name = NOISE
         super().__init__(embedder, f"{_ANALYSIS}/{PASSAGE_TOKENS}")
         self._weights = weights
@@ -85,12 +87,9 @@ class MessagesView(UnitsView):
             self.name,
             embedder.dimension,
             word_embedder,
-            lambda unread: to_units(unread, cut(unread, tokenizer)),
+            self._read_tail,
             remade=self._remade,
             appends=True,
-            most_unread=most_noise or None,
-            of_noise=self._of_noise,
-            whole=True,
             most_bytes=index_bytes,
         )
 
@@ -123,6 +122,12 @@ class MessagesView(UnitsView):
         """One row per unit; the text stays in the log."""
         rows = to_rows(messages, prepared.cuts, prepared.vectors)
         units.insert(connection, self.name, generation, rows)
+
+    def _read_tail(self, connection: Connection, user: str, after: int) -> tuple[list[Unit], str]:
+        of_noise = bool(self._most_noise)
+        most = self._most_noise or None
+        unread = tail(connection, user, after, most=most, of_noise=of_noise, whole=True)
+        return to_units(unread.messages, cut(unread.messages, self._tokenizer)), unread.note
 
     @property
     def embedder(self) -> Embedder:

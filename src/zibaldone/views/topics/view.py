@@ -104,7 +104,6 @@ class TopicsView(RestingView):
             embedder.dimension,
             word_embedder,
             appends=False,
-            most_unread=MOST_UNREAD,
             most_bytes=index_bytes,
         )
 
@@ -207,14 +206,11 @@ class TopicsView(RestingView):
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         return self._forgotten(connection, user, seqs, save=False)
 
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
+    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         with database.read(user) as connection:
             state = log.state(connection, user)
-            for cache in (self._readables, self._workbenches, self._libraries):
-                cache.drop(user, state)
-            self._cache.drop_forgotten(
-                Snapshot(connection, generation, state), user, usable(generation, self.fingerprint)
-            )
+        for cache in (self._readables, self._workbenches, self._libraries, self._cache):
+            cache.drop(user, state)
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
@@ -276,8 +272,7 @@ class TopicsView(RestingView):
 
     def contents(self, take_snapshot: TakeSnapshot) -> list[Content]:
         """Contents of all entries."""
-        with take_snapshot() as now:
-            return units.contents(now.connection, NAME, now.generation) if now.generation else []
+        return units.contents(take_snapshot, NAME)
 
     def library(self, connection: Connection, generation: Generation) -> Library:
         return self._library(connection, generation) or Library()
@@ -317,14 +312,16 @@ class TopicsView(RestingView):
             self._readables.put(user, readable, state)
         of_seq = readable.tail
 
-        def tail_units(unread: Sequence[Message]) -> list[Unit]:
-            return [
+        def read_tail(connection: Connection, user: str, after: int) -> tuple[list[Unit], str]:
+            unread = tail(connection, user, after, most=MOST_UNREAD)
+            made = [
                 unit
-                for message in unread
+                for message in unread.messages
                 for unit in entry_units.to_units(of_seq[message.seq], message, self._tokenizer)
             ]
+            return made, unread.note
 
-        with self._cache.index(now, user, generation, tail_units) as index:
+        with self._cache.index(now, user, generation, read_tail) as index:
             yield readable, index
 
     def _save(self, connection: Connection, generation: Generation, batch: _PreparedLibrary) -> None:
