@@ -10,8 +10,9 @@ from types import MappingProxyType
 import regex
 
 from zibaldone.text.keywords import idf, term_forms
-from zibaldone.text.names import is_party
+from zibaldone.text.names import is_party, names
 from zibaldone.text.purgeable_cache import remembered
+from zibaldone.text.sentences import sentences
 from zibaldone.text.words import STOP_WORDS, as_written, term_of
 
 NO_STATISTICS: Mapping[str, int] = MappingProxyType({})
@@ -50,7 +51,7 @@ def telling(
             for term in pair:
                 if term not in neighbour or beside[neighbour[term]] < count:
                     neighbour[term] = pair
-    capital = _capitals(written, spoken)
+    capital = _capitals(texts, written, spoken)
     order = {term: place for place, term in enumerate(forms)}
     weight = {
         term: round(count * (idf(df.get(term, 0), n) if n else 1.0), 6) for term, count in spoken.items()
@@ -102,16 +103,24 @@ def _counts(written: Sequence[Sequence[str]]) -> tuple[Counter[str], Counter[tup
     return spoken, beside
 
 
-def _capitals(written: Sequence[Sequence[str]], spoken: Mapping[str, int]) -> dict[str, str]:
-    """Map terms to capitalised forms: of words never in lower case."""
+def _capitals(
+    texts: Sequence[str], written: Sequence[Sequence[str]], spoken: Mapping[str, int]
+) -> dict[str, str]:
+    """Map terms to capitalised forms: of words never in lower case, and of names."""
     lower = {term for line in written for word in line if word.islower() for term in _weighty(word)}
-    return {
+    capital = {
         term: word
         for line in written
         for word in line
         for term in _weighty(word.lower())
         if term not in lower and spoken.get(term, 0) > 1
     }
+    for text in texts:
+        for start, end in sentences(text):
+            for word in as_written(" ".join(names(text[start:end]))):
+                if word[0].isupper():
+                    capital |= {term: word for _, term in term_of(word.lower())}
+    return capital
 
 
 @remembered(50_000)
