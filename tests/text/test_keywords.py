@@ -15,11 +15,6 @@ def test_the_commonest_form_is_shown():
     assert forms == {"play": "plays"}
 
 
-def test_politeness_comes_last():
-    """Words that are said whatever the subject stand behind all others."""
-    assert keywords(["thanks thanks thanks great river"], {}, 0, 3) == ["river", "thanks", "great"]
-
-
 def test_as_many_as_wanted_and_no_stop_words():
     """Function words are none."""
     assert keywords(["the a of river bank"], {}, 0, 1) == ["bank"]

@@ -49,18 +49,17 @@ def items(*contents):
     ]
 
 
-def test_compression_keeps_facts_word_for_word():
-    """Politeness and echoes go, but not whom it calls by name; what is kept is the message's own words."""
+def test_compression_keeps_each_sentence_once_word_for_word():
+    """What somebody says again goes, and what has no content word."""
     assert items(
         "Hi Bea! I moved to Lisbon yesterday.",
-        "Wow, Lisbon!",
-        "Thanks! The rent is 900 euros. Take care!",
-        "That's awesome.",
-        "So proud of you, Ann! You moved boldly.",
+        "Where to?",
+        "The rent is 900 euros. I moved to Lisbon yesterday!",
+        "I moved to Lisbon yesterday.",
     ) == [
         ((1,), "Hi Bea! I moved to Lisbon yesterday."),
         ((3,), "The rent is 900 euros."),
-        ((5,), "So proud of you, Ann! You moved boldly."),
+        ((4,), "I moved to Lisbon yesterday."),
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -126,45 +125,3 @@ def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
         before = len(chat.requests)
         assert memory.recall("bassoon", user="ann", views=["hierarchy"], min_confidence=0.0)
         assert (len(chat.requests) > before) is asks
-
-
-def test_a_statement_that_quotes_a_question_cites_it(tmp_path):
-    """Where a model's fact was refused, the answer's own words stand, which need the question's."""
-    invented = {"statements": [{"text": "Bea plays the harp in Linz.", "sources": [4]}]}
-    answers = {
-        "hierarchy.narrate": {"title": "Music", "narrative": "Ann and Bea talked about music."},
-        "hierarchy.distil": invented,
-    }
-
-    def answer(request: ChatRequest) -> str:
-        if request.task not in answers:
-            raise ModelFailed("not today")
-        return json.dumps(answers[request.task])
-
-    lines = (
-        ("Ann", "My sister Nora lent her bassoon to Omar."),
-        ("Bea", "Omar plays in the brass band of Graz."),
-        ("Ann", "How long have you been married to Liam?"),
-        ("Bea", "Five years already!"),
-    )
-    talk = [Message(text, name=name, time=START, session="1") for name, text in lines]
-    later = Message("The bakery opens at seven.", name="Ann", time=START + timedelta(days=2), session="2")
-    settings = XMemory(include=False)  # facts are offered, whatever else is
-    with Memory(
-        tmp_path, chat=ScriptedModel(answer), config=Config(maintained=["hierarchy"], hierarchy=settings)
-    ) as memory:
-        memory.add([*talk, later], user="ann")
-        memory.maintain()
-        recall = memory.recall(
-            "How long has Bea been married?", user="ann", views=["hierarchy"], min_confidence=0
-        )
-        quoting = [one for one in recall.evidence if "married to Liam" in one.text and "Five" in one.text]
-        assert quoting
-        assert all({3, 4} <= set(one.sources) for one in quoting)
-        assert memory.admin.check().faults == ()
-        memory.forget(user="ann", seqs=[3])
-        memory.maintain()
-        again = memory.recall(
-            "How long has Bea been married?", user="ann", views=["hierarchy"], min_confidence=0
-        )
-        assert not any("Liam" in one.text for one in again.evidence)

@@ -117,7 +117,7 @@ def test_a_change():
     )
     document = found.documents["topic-0001"]
     assert (document.entries[1].sources, document.update_log[-1].event) == ((40,), "edited")
-    assert "tom" in document.summary
+    assert "black" in document.summary
     assert found.documents["topic-0002"] is TREES
     assert not found.current.body
 

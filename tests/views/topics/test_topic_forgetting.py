@@ -6,9 +6,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from topic_steps import fed, filed, numbered, one, said, texts, tools
+from topic_steps import fed, filed, one, said, texts, tools
 
-from zibaldone.core import Message
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading, render
@@ -46,22 +45,6 @@ def test_an_entry_of_forgotten_messages_alone_vanishes() -> None:
         assert "Quagga" not in all_text(left)
         assert "zebra" not in all_text(left).lower()
         assert not any("zebra" in line.summary + line.title.lower() for line in left.catalogue())
-
-
-def test_a_forgotten_question_is_not_quoted_by_its_answer() -> None:
-    """The answer stays, in its own words; without the answer nothing of the question does."""
-    talk = [
-        Message("How long have you been married to Quagga?", name="Bea"),
-        Message("Seven years already!", name="Ann"),
-        Message("I live in Oslo, near the harbour.", name="Ann"),
-    ]
-    for library in (filed(numbered(talk), tools()), fed(numbered(talk), tools())[0]):
-        assert "Quagga" in all_text(library)
-        left = forget(library, [1], tools())
-        assert "Quagga" not in all_text(left)
-        assert one(left, "Seven years").text == "Seven years already!"
-        assert one(left, "Seven years").sources == (2,)
-        assert "Quagga" not in all_text(forget(library, [2], tools()))
 
 
 def test_headings_do_not_speak_of_what_is_forgotten() -> None:
