@@ -30,7 +30,7 @@ class Imported:
 
     format: str
     users: tuple[str, ...]  # with messages in the source
-    conversations: int  # with at least one message
+    conversations: int  # sessions that its messages are in
     read: int  # messages in the source
     added: int  # of these, new ones
     changed: int  # of these, stored before with other content, which stays
@@ -131,7 +131,7 @@ def _parts(
     done.show(passed)
 
 
-_COUNTS = ("conversations", "read", "added", "changed", "forgotten", "noise", "files", "refusals")
+_COUNTS = ("read", "added", "changed", "forgotten", "noise", "files", "refusals")
 _Stored = tuple[Mapping[str, int], Sequence[NotImported]]  # counts by their names in Imported, refusals
 
 
@@ -143,6 +143,7 @@ class _Tally:
     progress: Progress | None
     passes: int
     users: dict[str, None] = field(default_factory=dict)
+    sessions: set[tuple[str, str]] = field(default_factory=set)  # with their users
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_COUNTS, 0)))
     refused: list[NotImported] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
@@ -153,7 +154,8 @@ class _Tally:
         if talk.messages:
             self.users.setdefault(user)
         self.notes |= dict.fromkeys(talk.notes)
-        self.count(({"conversations": int(bool(talk.messages))}, talk.refused))
+        self.sessions |= {(user, message.session) for message in talk.messages}
+        self.count(({}, talk.refused))
 
     def count(self, stored: _Stored) -> None:
         """Add counts and refusals."""
@@ -178,6 +180,7 @@ class _Tally:
             refused=tuple(self.refused),
             complete=self.complete,
             notes=tuple(self.notes),
+            conversations=len(self.sessions),
             read_bytes=self.reading.source.read_bytes,
             total_bytes=self.reading.size_bytes,
             **{**self.counts, **stored},

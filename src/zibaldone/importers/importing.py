@@ -53,13 +53,11 @@ class _Owner:
     notes: tuple[str, ...] = ()
 
     def marked(self, message: Message) -> Message:
-        """The message, marked where it is not known to be the owner's."""
-        if self.names is None or message.role != "user":
+        """The message, marked as the owner's where a name says so, and where it is not known to be."""
+        if self.names is None or message.role != "user" or not (message.name or self.among_people):
             return message
-        is_owners = message.name.casefold() in self.names if message.name else not self.among_people
-        if is_owners:
-            return message
-        return replace(message, metadata={**message.metadata, OWNERS_WORDS: False})
+        is_owners = (message.name or "").casefold() in self.names
+        return replace(message, metadata={**message.metadata, OWNERS_WORDS: is_owners})
 
 
 @dataclass(frozen=True, slots=True)

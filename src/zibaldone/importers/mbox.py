@@ -14,7 +14,7 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_conversation
+from zibaldone.importers.files import HEAD_BYTES, Importer, each_conversation
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment, with_files
@@ -32,11 +32,12 @@ class Mbox(Importer):
     name = "mbox"
     among_people = True
     looks_for = "line 'From ' with a time before the headers of a mail"
-    in_folders = r"(?:\.|/)mbox\Z"
+    in_folders = r"(?:\.|/)mbox\Z|(?:\A|/)[^./]+\Z"  # Thunderbird's have no ending
 
-    def fits(self, head: Head) -> bool:
-        """Recognise a mailbox by the line before the first mail."""
-        return _FROM.match(head.text.split("\n", 1)[0].encode() + b"\n") is not None
+    def files(self, source: ImportSource) -> list[str]:
+        """List the mailboxes, by the line before the first mail: mails may be of any charset."""
+        named = [name for name in source.names if source.only or re.search(self.in_folders, name)]
+        return [name for name in named if _FROM.match(source.head(name, HEAD_BYTES).lstrip())]
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Yield one conversation per mail."""
@@ -82,7 +83,7 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
     subject, sender = str(mail.get("subject", "")).strip(), str(mail.get("from", ""))
     name, address = parseaddr(sender)
     body = mail.get_body(preferencelist=("plain", "html"))
-    text = str(body.get_content()) if body is not None else ""
+    text = _text(body) if isinstance(body, EmailMessage) else ""
     if body is not None and body.get_content_type() == "text/html":
         text = _plain(text)
     files = [
@@ -111,6 +112,13 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
             id=f"mail:{own_id}",
         )
     )
+
+
+def _text(body: EmailMessage) -> str:
+    try:
+        return str(body.get_content())
+    except LookupError:  # a charset that nobody knows
+        return bytes(body.get_payload(decode=True) or b"").decode("utf-8", "replace")
 
 
 def _plain(html: str) -> str:

@@ -24,6 +24,7 @@ from zibaldone.importers.streaming import fields_before
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
+_SHARED = ("poll", "location_information", "contact_information", "place_name", "address", "game_title")
 
 
 class Telegram(Importer):
@@ -67,8 +68,9 @@ class Telegram(Importer):
 
 def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
     """Return a chat's title, and the function that reads its messages."""
-    name, session = chat.get("name"), f"telegram:{chat['id'].label()}"
-    title = name.text() if name else "Saved messages"
+    name, session, kind = chat.get("name"), f"telegram:{chat['id'].label()}", chat.get("type")
+    unnamed = "Saved messages" if kind and kind.value == "saved_messages" else "Deleted account"
+    title = name.text() if name else unnamed
     return title, lambda node: _messages(node, session, title)
 
 
@@ -83,7 +85,8 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     if service:
         action = node.get("action")
         text = text or (action.text().replace("_", " ") if action else "")
-    content = "\n".join(part for part in (text, *(label for label, _ in files)) if part)
+    labels = (*(label for label, _ in files), *_shared(node))
+    content = "\n".join(part for part in (text, *labels) if part)
     if not content.strip():
         return
     unix, speaker = node.get("date_unixtime"), node.get("actor" if service else "from")
@@ -121,5 +124,25 @@ def _files(node: Node) -> Iterator[tuple[str, dict[str, Any]]]:
             label = media.text().replace("_", " ") if media else kind
             named = name.text() if name else held.text()
             media_type = node.get("mime_type")
+            if named.startswith("("):  # "(File not included. Change data exporting settings to download.)"
+                yield f"[{label}]", attachment(label)
+                continue
             known = attachment(label, named, media_type.text() if media_type else None)
             yield f"[{label}: {named}]", known
+
+
+def _shared(node: Node) -> Iterator[str]:
+    """What is sent in fields of its own, such as a poll or a place."""
+    for field in _SHARED:
+        if (held := node.get(field)) is not None:
+            values = list(_leaves(held.value))
+            said = [value for value in values if isinstance(value, str)] or map(str, values)
+            yield f"[{field.removesuffix('_information').replace('_', ' ')}: {', '.join(said)}]"
+
+
+def _leaves(value: object) -> Iterator[str | float]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+    elif isinstance(value, str | float | int) and not isinstance(value, bool) and value != "":
+        yield value
