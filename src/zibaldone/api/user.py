@@ -222,6 +222,11 @@ class User:
         with self._database.read(self._user) as connection:
             return retaining.of_user(connection, self._user, self._wiring.default_retention)
 
+    def deletions(self) -> int:
+        """A number that rises whenever something of the user is forgotten, by whichever process."""
+        with self._database.read(self._user) as connection:
+            return log.state(connection, self._user).deletions
+
     @audited("write")
     def retain(self, policy: Retention | None) -> None:
         """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
@@ -379,6 +384,7 @@ class AsyncUser(Awaited[User]):
     timeline = awaited(User.timeline)
     versions = awaited(User.versions)
     attachments = awaited(User.attachments)
+    deletions = awaited(User.deletions)
     retention = awaited(User.retention)
     retain = awaited(User.retain)
     export = awaited(User.export)

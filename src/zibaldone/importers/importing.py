@@ -20,7 +20,7 @@ from zibaldone.importers.source import ImportSource, OpenedSource
 _SHOWN = 8  # speakers
 _WHO_IS_ME = (
     "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
-    " own: forget them, and import again with me=['NAME'] (--me NAME --again)"
+    " own: forget them, and import again with your name (me=['NAME'], --me NAME --again, the page's form)"
 )
 
 

@@ -35,7 +35,9 @@ _LINE = re.compile(
 )
 _SPEAKER = re.compile(r"([^:\n]{1,80}): (.*)", re.DOTALL)
 _AROUND_NAMES = "\u200e~ \u202f"
-_CHOICE = "if that is wrong, forget them and import again with dates='mdy' (--dates mdy --again)"
+_CHOICE = (
+    "if that is wrong, forget them and import again with dates='mdy' (--dates mdy --again, the page's form)"
+)
 _NAMED = 4  # people in a title
 _PAIR = 2
 # In any of the phone's languages: "<attached: x.jpg>", "x.jpg (file attached)", "<Media omitted>".
