@@ -234,6 +234,14 @@ def test_no_reading_command_makes_a_memory(run, tmp_path, command):
     assert lost.stat().st_size == 0
 
 
+def test_all_that_a_person_said_is_forgotten(filled):
+    """Under that name in any session; whoever misspells it is asked."""
+    assert "did you mean 'Ann'?" in filled("forget", "--person", "Anne", code=2).stderr
+    assert "would forget 1 message" in filled("forget", "--person", "ann", "--dry-run").stdout
+    assert "forgot 1 message" in filled("forget", "--person", "ann", "--yes").stdout
+    assert "My dentist" not in filled("messages").stdout
+
+
 @pytest.mark.parametrize("typed", ["--user ann admin users", "admin --user ann users", "-u ann users"])
 def test_a_command_of_all_users_takes_no_user(filled, typed):
     """Rather than leaving the option out of account."""

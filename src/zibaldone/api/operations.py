@@ -249,6 +249,7 @@ OPERATIONS: tuple[Operation, ...] = (
          Parameter("session", "session", "A whole session.", flags="--session -s"),
          Parameter("before", "time", "What happened before: ISO 8601."),
          _flag("everything", "All of the user's memory.", flags="--all"),
+         _text("person", "All that somebody of this name said.", **_HERE),
          _flag("dry_run", "Count what would go, and change nothing."),
          _flag("keep_texts", "Give what the messages said, to verify with.", door="rest"),
          _flag("shred", "With all of the memory: destroy the user's key, too."),
