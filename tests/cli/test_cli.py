@@ -335,7 +335,7 @@ def test_check_passes(filled):
 
 def test_forget_needs_a_selector(filled):
     """Nothing can be forgotten by omission."""
-    assert "--seq, --session, --before or --all" in filled("forget", "--yes", code=2).stderr
+    assert "--seq, --session, --person, --before or --all" in filled("forget", "--yes", code=2).stderr
 
 
 def test_forget_does_not_go_ahead_without_an_answer(filled):

@@ -197,8 +197,10 @@ def _command(operation: Operation) -> Callable[..., None]:
         context: typer.Context = given.pop("context")
         if context.invoked_subcommand is not None:
             return
-        user = typed(context, "user", given.pop("user", None))
-        if operation.whose == "none" and user is not None:
+        user = None
+        if operation.whose != "none":
+            user = typed(context, "user", given.pop("user"))
+        elif "user" not in given and typed(context, "user") is not None:
             raise InvalidInput(f"{context.command_path} is of all users: leave --user out")
         folder = typed(context, "memory", given.pop("memory"))
         run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))

@@ -83,8 +83,8 @@ def _messages(node: Node, channel: str, title: str, people: dict[str, str]) -> I
     ]
     words = _plain(text.text(), people) if text else ""
     if not words.strip():  # an app's words stand beside it
-        said = (part.text_of(field) for part in node.items_of("attachments") for field in _SAID_BY_APPS)
-        words = "\n".join(_plain(part, people) for part in said if part)
+        parts = (part.text_of(field) for part in node.items_of("attachments") for field in _SAID_BY_APPS)
+        words = "\n".join(_plain(part, people) for part in parts if part)
     content = with_files(words, files)
     if not content.strip():
         return
@@ -116,8 +116,8 @@ def _messages(node: Node, channel: str, title: str, people: dict[str, str]) -> I
 def _plain(text: str, people: dict[str, str]) -> str:
     """A text as Slack shows it: people by name, links with their words."""
 
-    def shown(found: re.Match[str]) -> str:
-        mark, target, label = found.groups()
+    def shown(link: re.Match[str]) -> str:
+        mark, target, label = link.groups()
         if mark:
             return f"{'#' if mark == '#' else '@'}{label or people.get(target, target)}"
         target = target.removeprefix("mailto:")

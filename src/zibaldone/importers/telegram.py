@@ -132,12 +132,12 @@ def _files(node: Node) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _shared(node: Node) -> Iterator[str]:
-    """What is sent in fields of its own, such as a poll or a place."""
+    """Yield a label of each thing that is sent in a field of its own, such as a poll or a place."""
     for field in _SHARED:
         if (held := node.get(field)) is not None:
             values = list(_leaves(held.value))
-            said = [value for value in values if isinstance(value, str)] or map(str, values)
-            yield f"[{field.removesuffix('_information').replace('_', ' ')}: {', '.join(said)}]"
+            texts = [value for value in values if isinstance(value, str)] or map(str, values)
+            yield f"[{field.removesuffix('_information').replace('_', ' ')}: {', '.join(texts)}]"
 
 
 def _leaves(value: object) -> Iterator[str | float]:

@@ -44,7 +44,7 @@ _PAIR = 2
 _MEDIA = re.compile(
     r"\u200e?(?:<[^<>:\n]{1,30}: ([^<>\n]+\.\w{2,5})>"
     r"|((?<=\u200e)\S[^\n]*?\.\w{2,5}|[A-Z]{3}-\d[\w-]*\.\w{2,5}) \([^()\n]{1,40}\)"
-    r"|\A<[^<>\n]{1,40}>\Z|(image|video|audio|sticker|GIF|document) omitted)"
+    r"|\A<[^<>\n]{1,40}>\Z)"
 )
 _NOTICE = re.compile(r"\u200e(?!.*://).*")  # the program's own line: a place has a link, a poll several lines
 
@@ -177,7 +177,7 @@ class _Talk:
         name, content = (speaker[1].strip(_AROUND_NAMES), speaker[2]) if speaker else (None, text)
         if not content.strip():
             return
-        media = [attachment(match[3] or "file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
+        media = [attachment("file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
         is_notice = name is None or _is_notice(content)
         metadata = {"title": self.title, **attached(media), **({NOISE: "notice"} if is_notice else {})}
         if (name,) != self.last[:1]:
