@@ -319,6 +319,17 @@ def test_a_folder_of_notes(folder):
     assert [note.time.date().isoformat() for note in (bees, day)] == ["2024-01-15", "2024-02-03"]
 
 
+def test_exports_that_lie_beside_those_of_another_format_are_named(folder, tmp_path):
+    """An import is of one format: what is left to other imports is in the report."""
+    path = folder({"result.json": export("telegram.json"), "chat.txt": IOS, "old.zip": "x", "a.jpg": "x"})
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(path, me=["Ben"])
+    assert done.format == "telegram"
+    assert done.notes == (
+        "not read, since an import is of one format: chat.txt, old.zip: give each by itself",
+    )
+
+
 def test_sharegpt(messages):
     """Who a turn is from says its role; a turn of nobody known is no message."""
     turns = [

@@ -12,12 +12,12 @@ from typing import get_args
 from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
 from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.importers import Importer, get, recognise
+from zibaldone.importers import Importer, get, names, recognise
 from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
 from zibaldone.importers.files import refusal
 from zibaldone.importers.source import ImportSource, OpenedSource
 
-_SHOWN = 8  # speakers
+_SHOWN = 8  # speakers, or files
 _WHO_IS_ME = (
     "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
     " own: forget them, and import again with your name (me=['NAME'], --me NAME --again, the page's form)"
@@ -68,6 +68,7 @@ class ImportReading:
     importer: Importer
     branches: Branches = "current"
     me: frozenset[str] = frozenset()  # what the owner is called in it
+    notes: tuple[str, ...] = ()  # what it leaves to other imports
     _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
 
     @property
@@ -85,7 +86,7 @@ class ImportReading:
         try:
             for talk in self.importer.read(self.source, self.branches):
                 messages = map(owner.marked, timed(talk.messages, known))
-                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes))
+                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes, *self.notes))
         except InvalidImport as error:
             yield Conversation(self.source.label, (), refused=(refusal(error),))
 
@@ -153,7 +154,20 @@ def reading(
             f"{source.label}: is {what} in which {importer.name} finds no {importer.looks_for}"
         )
     importer.dates = dates
-    return ImportReading(source, importer, branches, frozenset() if me is None else keys("me", me))
+    mine = frozenset() if me is None else keys("me", me)
+    return ImportReading(source, importer, branches, mine, tuple(_left_out(source, importer)))
+
+
+def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:
+    """Yield a sentence on exports that lie beside those that the importer reads, if there are any."""
+    if source.only is None:
+        others = {file for name in names() for file in get(name).files(source)}
+        others |= {file for file in source.names if file.endswith(".zip")}
+        left = sorted(others.difference(importer.files(source)))
+        if left:
+            more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+            named = ", ".join(left[:_SHOWN]) + more
+            yield f"not read, since an import is of one format: {named}: give each by itself"
 
 
 def read_file(path: str | Path, format: str | None = None, branches: Branches = "current") -> ReadFile:  # noqa: A002
