@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from exports import read_file
 from zibaldone import InvalidInput, Memory
-from zibaldone.importers.importing import read_file
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def messages(write):
 
 def all_of(path):
     """The messages of a file, a folder or an archive."""
-    return [message for talk in read_file(path).conversations for message in talk.messages]
+    return [message for talk in read_file(path) for message in talk.messages]
 
 
 def shape(message):

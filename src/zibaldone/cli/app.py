@@ -102,14 +102,10 @@ app = typer.Typer(
 
 def _print_version(*, wanted: bool) -> None:
     if wanted:
-        out.write(_installed())
+        from zibaldone import __version__
+
+        out.write(__version__)
         raise typer.Exit
-
-
-def _installed() -> str:
-    from zibaldone import __version__
-
-    return __version__
 
 
 @app.callback(invoke_without_command=True)
@@ -157,12 +153,3 @@ def demo(
     from zibaldone.cli import demo as shown
 
     shown.run(Console(), folder, as_json=as_json)
-
-
-@app.command(hidden=True)
-def version(*, as_json: AsJson = False) -> None:
-    """Print the version."""
-    if as_json:
-        out.write_json({"version": _installed()})
-    else:
-        out.write(_installed())

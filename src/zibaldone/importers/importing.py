@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import get_args
 
 from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
@@ -15,7 +14,7 @@ from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, names, recognise
 from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
 from zibaldone.importers.files import refusal
-from zibaldone.importers.source import ImportSource, OpenedSource
+from zibaldone.importers.source import ImportSource
 
 _SHOWN = 8  # speakers, or files
 _WHO_IS_ME = (
@@ -26,14 +25,6 @@ _WHO_IS_ME = (
 
 class NoUser(InvalidInput):
     """Neither the file nor the caller names the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A whole file, checked."""
-
-    format: str
-    conversations: tuple[Conversation, ...]  # each has a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,22 +159,6 @@ def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:
             more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
             named = ", ".join(left[:_SHOWN]) + more
             yield f"not read, since an import is of one format: {named}: give each by itself"
-
-
-def read_file(path: str | Path, format: str | None = None, branches: Branches = "current") -> ReadFile:  # noqa: A002
-    """Read a whole file, with times filled in (see `timed`).
-
-    Raises InvalidImport for any fault in it, or UnknownName for the format.
-    """
-    with OpenedSource(path) as source:
-        read = reading(source, format, branches)
-        talks = []
-        for talk in read.conversations():
-            for refused in talk.refused:
-                raise as_error(refused)
-            if talk.messages:
-                talks.append(talk)
-    return ReadFile(read.importer.name, tuple(talks))
 
 
 def as_error(refused: NotImported) -> InvalidImport:
