@@ -353,6 +353,8 @@ def test_an_import_is_told_who_speaks_and_how_dates_are_written(browser):
     assert "no 'Cy' speaks in it" in text_of(post(browser, "/import", "uma", {"me": "Cy"}, **send).text)
     told = {"me": " ann ;", "dates": "mdy", "again": "yes"}
     assert "2 messages added" in text_of(post(browser, "/import", "uma", told, **send).text)
+    (session,) = re.findall(r"whatsapp%3A\w+", get(browser, "/sessions", user="uma"))
+    assert "You 4 Mar 2024" in text_of(get(browser, "/session", user="uma", name=session.replace("%3A", ":")))
     notes = text_of(get(browser, "/profile", user="uma"))
     assert "I am allergic to nuts. 4 Mar 2024" in notes
     assert "About others" not in notes

@@ -29,7 +29,6 @@ from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
 from zibaldone.cli.commands import COMMANDS, SECTIONS
 from zibaldone.cli.frame import MemoryBefore, UserBefore, add_commands
-from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
@@ -143,13 +142,11 @@ add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
 
 @app.command()
 def demo(
-    *,
-    folder: Annotated[Path | None, typer.Option("--folder", help="Keep the demo's memory here.")] = None,
-    as_json: AsJson = False,
+    *, folder: Annotated[Path | None, typer.Option("--folder", help="Keep the demo's memory here.")] = None
 ) -> None:
     """Ask ten questions to a sample of seven months."""
     from rich.console import Console
 
     from zibaldone.cli import demo as shown
 
-    shown.run(Console(), folder, as_json=as_json)
+    shown.run(Console(), folder)
