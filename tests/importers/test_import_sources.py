@@ -266,11 +266,14 @@ def test_mbox_of_any_charset(tmp_path):
 
 
 def test_gemini_in_a_takeout(tmp_path):
-    """Questions and answers from the archive; what nobody asked is left out."""
+    """Questions and answers from the archive; what nobody asked is left out, what was answered never."""
     path = tmp_path / "takeout.zip"
+    activities = json.loads(export("gemini.json"))
+    activities.append({**activities[0], "title": "Gefragt: Wie lange?", "time": "2024-01-14T10:30:00Z"})
     with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", export("gemini.json"))
-    found = all_of(path)
+        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", json.dumps(activities))
+    *found, german, _ = all_of(path)
+    assert german.content == "Gefragt: Wie lange?"
     assert [shape(m)[::2] for m in found] == [
         ("user", "How long does rye rise?"),
         ("assistant", "Two hours.\n\nKeep it > 24 °C"),

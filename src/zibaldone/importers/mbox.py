@@ -17,11 +17,9 @@ from zibaldone.importers.document import Node
 from zibaldone.importers.files import HEAD_BYTES, Importer, each_conversation
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment, with_files
+from zibaldone.importers.texts import attached, attachment, plain_text, with_files
 
 _FROM = re.compile(rb"From [^\n]*\d\d:\d\d[^\n]*\n")
-_TAG = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]+>", re.DOTALL | re.IGNORECASE)
-_BREAK = re.compile(r"<(?:br|/p|/div|/tr|/li)\b[^>]*>", re.IGNORECASE)
 _REPLY = re.compile(r"^\s*(?:(?:re|aw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
 _MOST_BYTES = 64 * 2**20  # of one mail
 
@@ -85,7 +83,8 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
     body = mail.get_body(preferencelist=("plain", "html"))
     text = _text(body) if isinstance(body, EmailMessage) else ""
     if body is not None and body.get_content_type() == "text/html":
-        text = _plain(text)
+        lines = (" ".join(line.split()) for line in plain_text(text).splitlines())
+        text = "\n".join(filter(None, lines))
     files = [
         attachment("file", part.get_filename() or None, part.get_content_type())
         for part in mail.iter_attachments()
@@ -119,10 +118,3 @@ def _text(body: EmailMessage) -> str:
         return str(body.get_content())
     except LookupError:  # a charset that nobody knows
         return bytes(body.get_payload(decode=True) or b"").decode("utf-8", "replace")
-
-
-def _plain(html: str) -> str:
-    from html import unescape
-
-    lines = unescape(_TAG.sub("", _BREAK.sub("\n", html))).splitlines()
-    return "\n".join(line for line in (" ".join(line.split()) for line in lines) if line)

@@ -20,7 +20,6 @@ from zibaldone.importers.files import (
     read_elements,
 )
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import fields_before
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
@@ -43,17 +42,9 @@ class Telegram(Importer):
     def owner(self, source: ImportSource) -> str | None:
         """The name in the personal information of a whole account's export."""
         for name in self.files(source):
-            if "chats" not in head_of(source, name).keys:
-                continue
-            before = source.read_bytes
-            with source.open(name) as stream:
-                about = fields_before(stream, source.where(name), "chats").get("personal_information")
-            source.read_bytes = before
-            if isinstance(about, dict):
-                return (
-                    " ".join(str(about.get(part) or "") for part in ("first_name", "last_name")).strip()
-                    or None
-                )
+            about = read_about(source, name, "chats") if "chats" in head_of(source, name).keys else None
+            if about and (person := about.get("personal_information")):
+                return f"{person.text_of('first_name')} {person.text_of('last_name')}".strip() or None
         return None
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
