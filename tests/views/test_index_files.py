@@ -271,6 +271,21 @@ def test_whoever_closes_saves(opened, extended, monkeypatch):
     assert sum(extended) == 0
 
 
+def test_who_only_recalls_saves_what_was_made_for_it(filled, opened, extended):
+    """After an upgrade, or a loss, one process makes the index anew, and not every one."""
+    memory = filled()
+    expected = answer(memory)
+    memory.close()
+    for path in files(memory):
+        path.write_bytes(b"damaged")
+    reader = opened()
+    assert answer(reader) == expected
+    reader.close()
+    extended.clear()
+    assert answer(opened()) == expected
+    assert sum(extended) == 0
+
+
 @pytest.mark.wide
 def test_segments_are_few_and_become_one(opened, monkeypatch):
     """Each is written again when three times as much stands behind it."""

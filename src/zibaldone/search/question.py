@@ -197,9 +197,7 @@ def said_in(index: UnitIndex, period: Period, inside: Mask | None) -> Mask:
     last = period.last.toordinal() if period.last else date.max.toordinal() - AFTER_DAYS
     late = AFTER_DAYS if last - first < LONG_DAYS or period.first is None else 0
     then = (index.days >= first) & (index.days <= last + late)
-    for row, first_named, last_named in index.named_days:
-        if first <= first_named and last_named <= last:
-            then[row] = True
+    then[index.naming(first, last)] = True
     return np.asarray(then if inside is None else then & inside, dtype=bool)
 
 

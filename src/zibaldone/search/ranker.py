@@ -242,10 +242,22 @@ def _tell_passages_apart(index: UnitIndex, question: Question, total: Floats) ->
         idfs[where] += inverse_frequency(len(where), len(index))
     own = idfs[rows] + index.vectors.products(_vector(index, question), rows)
     seqs = index.seqs[rows]
-    totals = total[rows[np.lexsort((-total[rows], seqs))]]
-    counts = np.unique(seqs, return_counts=True)[1]
-    in_message = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    total[rows[np.lexsort((-own, seqs))]] = totals - np.float32(_STEP) * in_message
+    best = _by_message(seqs, total[rows])
+    totals = total[rows[best]]
+    starts = np.flatnonzero(np.diff(seqs[best], prepend=-1))
+    in_message = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
+    total[rows[_by_message(seqs, own)]] = totals - np.float32(_STEP) * in_message
+
+
+def _by_message(seqs: Ints, values: Floats) -> Ints:
+    """(n,) places by message, and in it by falling value.
+
+    One number stands for both: floats are in the order of their bits, read as whole numbers. Of messages in
+    order that is ten times as quick as sorting twice.
+    """
+    bits = (-values).view(np.int32).astype(np.int64)
+    falling = np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    return np.argsort((seqs << 33) + falling, kind="stable")
 
 
 def features(
@@ -329,7 +341,7 @@ def _dates(index: UnitIndex, question: Question) -> tuple[Floats, Mask]:
     """
     dates, names_day = np.zeros(len(index), dtype=np.float32), np.zeros(len(index), dtype=bool)
     if question.asks_when:
-        dates[[row for row, _, _ in index.named_days]] = _NAMES_A_DAY
+        dates[index.named_days[:, 0]] = _NAMES_A_DAY
     for first, last in question.days:
         then = (index.days >= first) & (index.days <= last)
         after = (index.days > last) & (index.days <= last + AFTER_DAYS)
@@ -337,12 +349,10 @@ def _dates(index: UnitIndex, question: Question) -> tuple[Floats, Mask]:
             dates = np.maximum(dates, then + after * np.float32(0.5))
             continue
         dates = np.maximum(dates, then * np.float32(1.5) + after)
-        for row, first_named, last_named in index.named_days:
-            if first_named < first or last_named > last:
-                continue
-            names_day[row] = True
-            if not then[row]:
-                dates[row] = max(dates[row], 1.5 if after[row] else 0.5)
+        naming = index.naming(first, last)
+        names_day[naming] = True
+        late = naming[~then[naming]]
+        dates[late] = np.maximum(dates[late], 0.5 + after[late])
     return np.asarray(dates, dtype=np.float32), names_day
 
 

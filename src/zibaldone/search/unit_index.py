@@ -31,7 +31,7 @@ _SAMPLED, _OF_EACH = 32, 200  # units by which a memory's language is told, and 
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
-_ROW_BYTES, _NAMED_BYTES = 40, 170
+_ROW_BYTES = 40
 _MEASURED_BYTES = 8  # of a row: what is known of its vector
 _SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
 
@@ -55,7 +55,7 @@ class UnitIndex:
         self.thesaurus = Thesaurus(word_embedder, saved)
         self._word_embedder = word_embedder
         self.speakers: dict[str, list[int]] = {}  # name -> rows
-        self.named_days: list[tuple[int, int, int]] = []  # (row, first, last), ordinals, inclusive
+        self.named_days = np.zeros((0, 3), dtype=np.int64)  # row, first, last: ordinals, inclusive
         # Which rows have which message among their sources: pairs of the same place.
         self.source_rows = np.zeros(0, dtype=np.int64)
         self.source_seqs = np.zeros(0, dtype=np.int64)
@@ -102,7 +102,7 @@ class UnitIndex:
         arrays = sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
         measured = _MEASURED_BYTES * len(self)
         parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
-        names = _ROW_BYTES * sum(map(len, self.speakers.values())) + _NAMED_BYTES * len(self.named_days)
+        names = _ROW_BYTES * sum(map(len, self.speakers.values()))
         windows = sum(window.nbytes for window in self.windows.values())
         return arrays + measured + names + windows + self._saved_bytes + sum(p.nbytes for p in parts)
 
@@ -115,6 +115,11 @@ class UnitIndex:
     def seqs(self) -> Ints:
         """(n,) of the message that each unit stands on."""
         return self._seqs
+
+    def naming(self, first: int, last: int) -> Ints:
+        """Rows that name a day, or days, from `first` to `last` (ordinals), some more than once."""
+        rows, begins, ends = self.named_days.T
+        return np.asarray(rows[(begins >= first) & (ends <= last)])
 
     def extend(self, units: Sequence[Unit], vectors: Vectors) -> None:
         """Append units, which follow those in the index; a zero row is a unit without a vector."""
@@ -177,9 +182,8 @@ class UnitIndex:
         moved = np.cumsum(mask) - 1
         rows_of = {name: [int(moved[row]) for row in of if mask[row]] for name, of in self.speakers.items()}
         self.speakers = {name: rows for name, rows in rows_of.items() if rows}
-        self.named_days = [
-            (int(moved[row]), first, last) for row, first, last in self.named_days if mask[row]
-        ]
+        self.named_days = self.named_days[mask[self.named_days[:, 0]]]
+        self.named_days[:, 0] = moved[self.named_days[:, 0]]
         stays = mask[self.source_rows]
         self.source_rows, self.source_seqs = moved[self.source_rows[stays]], self.source_seqs[stays]
         numbers, self._session_of = by_first(self._session_of[mask])
@@ -347,10 +351,11 @@ class UnitIndex:
         Sessions stand one behind the other, each by (time, seq, part).
         """
         sessions, times, days, assistants, pieces, seqs, speakers = [], [], [], [], [], [], []
+        named_days = []
         for row, unit in enumerate(self.units[first:], first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
-            self.named_days.extend((row, *named) for named in unit.days)
+            named_days += [(row, *named) for named in unit.days]
             sessions.append(self._sessions.setdefault(unit.session, len(self._sessions)))
             times.append(unit.time.timestamp())
             days.append(unit.time.toordinal())
@@ -358,6 +363,7 @@ class UnitIndex:
             pieces.append(unit.kind == PASSAGE and unit.role not in MACHINES)
             seqs.append(unit.seq)
             speakers.append(hash(unit.speaker))
+        self.named_days = np.concatenate([self.named_days, np.array(named_days, np.int64).reshape(-1, 3)])
         self._session_of = np.concatenate([self._session_of[:first], np.array(sessions, dtype=np.int64)])
         self._times = np.concatenate([self._times[:first], np.array(times, dtype=np.float64)])
         self.days = np.concatenate([self.days[:first], np.array(days, dtype=np.int64)])

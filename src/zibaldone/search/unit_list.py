@@ -95,9 +95,10 @@ class UnitList(Sequence[Unit]):
         """The rows of each name, of units that were saved."""
         return self._packed.speakers() if self._packed else {}
 
-    def named_days(self) -> list[tuple[int, int, int]]:
-        """(row, first, last) of the days that units name, of units that were saved."""
-        return self._packed.named_days() if self._packed else []
+    def named_days(self) -> Ints:
+        """(k, 3) row, first and last of the days that units name, of units that were saved."""
+        assert self._packed is not None
+        return self._packed.saved.numbers("unit.days")
 
     def names(self, field: str) -> tuple[list[str | None], Ints]:
         """The different values of a field of names, and the number of each saved unit's."""
@@ -258,9 +259,6 @@ class _PackedUnits:
         ends = np.cumsum(np.bincount(numbers, minlength=len(self._named["name"])))
         rows = np.split(order, ends[:-1])
         return {name: of.tolist() for name, of in zip(self._named["name"], rows, strict=False) if name}
-
-    def named_days(self) -> list[tuple[int, int, int]]:
-        return [tuple(row) for row in self.saved["unit.days"].tolist()]
 
     def unit(self, row: int) -> Unit:
         kind, session, role, name = (names[numbers[row]] for names, numbers in self._names)

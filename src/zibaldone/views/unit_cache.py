@@ -57,7 +57,7 @@ class Slot:
 
 @dataclass(slots=True)
 class _Growth:
-    """How far a user's log goes, as this process added to it, and their index is saved: seqs."""
+    """Seqs up to which this process added to a user's log or indexed it, and up to which that is saved."""
 
     added_to: int = 0
     saved_to: int = 0
@@ -156,7 +156,7 @@ class UnitCache:
         return new >= max(_LEAST_SAVED, _NEW_OF_SAVED * growth.saved_to)
 
     def unsaved(self) -> list[str]:
-        """Users to whom this process added so much that was not saved yet that `save` would; each once."""
+        """Users of whom this process added or indexed so much that was not saved that `save` would; once."""
         grown, self._growth = self._growth, {}
         return [
             user
@@ -246,6 +246,9 @@ class UnitCache:
         if slot.index is None or slot.generation != number:
             slot.index, slot.cursor, slot.segments = self._begun(connection, user, generation, state)
             slot.tail_to, slot.deletions = 0, state.deletions
+            if generation is not None and self._appends:
+                growth = self._growth.setdefault(user, _Growth())
+                growth.added_to, growth.saved_to = max(growth.added_to, generation.cursor), slot.cursor
         index = slot.index
         slot.index = None  # what follows may fail half way: then the next call starts anew
         cursor = generation.cursor if generation else 0
