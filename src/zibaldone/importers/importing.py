@@ -92,8 +92,7 @@ class ImportReading:
             for message in (message for talk in talks for message in talk.messages):
                 if message.role == "user" and message.name and not message.is_noise:
                     speakers.setdefault(message.name.casefold(), message.name)
-        more = f" and {len(speakers) - _SHOWN} more" if len(speakers) > _SHOWN else ""
-        people = f"{', '.join(list(speakers.values())[:_SHOWN]) or 'nobody with a name'}{more}"
+        people = _some([*speakers.values()]) or "nobody with a name"
         if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
             raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
         named = self.importer.owner(self.source) if among_people and not self.me else None
@@ -156,9 +155,12 @@ def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:
         others |= {file for file in source.names if file.endswith(".zip")}
         left = sorted(others.difference(importer.files(source)))
         if left:
-            more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-            named = ", ".join(left[:_SHOWN]) + more
-            yield f"not read, since an import is of one format: {named}: give each by itself"
+            yield f"not read, since an import is of one format: {_some(left)}: give each by itself"
+
+
+def _some(things: Sequence[str]) -> str:
+    more = f" and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""
+    return ", ".join(things[:_SHOWN]) + more
 
 
 def as_error(refused: NotImported) -> InvalidImport:

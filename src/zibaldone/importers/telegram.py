@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from zibaldone.core import NOISE, Message
@@ -126,14 +127,12 @@ def _shared(node: Node) -> Iterator[str]:
     """Yield a label of each thing that is sent in a field of its own, such as a poll or a place."""
     for field in _SHARED:
         if (held := node.get(field)) is not None:
-            values = list(_leaves(held.value))
+            values = _leaves(held.value)
             texts = [value for value in values if isinstance(value, str)] or map(str, values)
             yield f"[{field.removesuffix('_information').replace('_', ' ')}: {', '.join(texts)}]"
 
 
-def _leaves(value: object) -> Iterator[str | float]:
+def _leaves(value: Any) -> list[str | float]:
     if isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner)
-    elif isinstance(value, str | float | int) and not isinstance(value, bool) and value != "":
-        yield value
+        return list(chain.from_iterable(map(_leaves, value.values() if isinstance(value, dict) else value)))
+    return [value] if value and value is not True else []

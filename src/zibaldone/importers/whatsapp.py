@@ -127,14 +127,15 @@ def _order(written: Sequence[_Line]) -> tuple[DateOrder, tuple[str, ...]]:
         return "dmy", ()
     if any(line.date[1] > 12 for line in written):
         return "mdy", ()
+    unlike = [line.date for line in written if line.date[0] != line.date[1]]
+    if not unlike:
+        return "dmy", ()
     by_day = [(line.date[2], line.date[1], line.date[0], line.clock) for line in written]
     by_month = [(line.date[2], line.date[0], line.date[1], line.clock) for line in written]
-    if by_day == by_month:
-        return "dmy", ()
     back_by_day, back_by_month = (sum(map(gt, times, times[1:])) for times in (by_day, by_month))
     if back_by_day != back_by_month:
         return ("dmy" if back_by_day < back_by_month else "mdy"), ()
-    first = "/".join(map(str, next(line.date for line in written if line.date[0] != line.date[1])))
+    first = "/".join(map(str, unlike[0]))
     return "dmy", (f"dates such as {first} may be day or month first: day first was taken; {_CHOICE}",)
 
 

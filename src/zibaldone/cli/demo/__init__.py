@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.resources import as_file
 from pathlib import Path
@@ -60,7 +59,16 @@ def run(console: Console, folder: Path | None = None) -> show.Figures:
         for number, question in enumerate(questions(), 1):
             outcomes.append(ask(memory, question, seqs, BUDGET_TOKENS))
             show.recalled(console, number, outcomes[-1], full_tokens)
-        figures = _figures(messages, outcomes, full_tokens, import_ms, folder)
+        figures = show.Figures(
+            messages=len(messages),
+            questions=len(outcomes),
+            right=sum(outcome.right for outcome in outcomes),
+            missed=tuple(outcome.question.question for outcome in outcomes if not outcome.right),
+            mean_tokens=mean(outcome.recall.tokens for outcome in outcomes if outcome.recall),
+            full_tokens=full_tokens,
+            p50_ms=median(outcome.ms for outcome in outcomes),
+            folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+        )
         show.changed(console, CHANGE, _change(memory))
         receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
         show.closing(console, [outcome.recall for outcome in outcomes], receipt, FORGET_SESSION, figures)
@@ -74,24 +82,3 @@ def _change(memory: Memory) -> Recall:
     recall = memory.recall(AFTER_CHANGE, user=USER, budget_tokens=CHANGE_TOKENS, now=NOW)
     memory.forget(user=USER, seqs=[stored.seq])
     return recall
-
-
-def _figures(
-    messages: Sequence[Message],
-    outcomes: Sequence[DemoAnswer],
-    full_tokens: int,
-    import_ms: float,
-    folder: Path,
-) -> show.Figures:
-    return show.Figures(
-        messages=len(messages),
-        sessions=len({message.session for message in messages}),
-        import_ms=import_ms,
-        questions=len(outcomes),
-        right=sum(outcome.right for outcome in outcomes),
-        missed=tuple(outcome.question.question for outcome in outcomes if not outcome.right),
-        mean_tokens=mean(outcome.recall.tokens for outcome in outcomes if outcome.recall),
-        full_tokens=full_tokens,
-        p50_ms=median(outcome.ms for outcome in outcomes),
-        folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-    )
