@@ -19,7 +19,7 @@ from rich.console import Console
 
 from zibaldone.api.memory import Memory
 from zibaldone.cli.demo import show
-from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, DemoAnswer, ask, questions
+from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, ask, questions
 from zibaldone.core import Message
 from zibaldone.recall.result import Recall
 
