@@ -480,6 +480,7 @@ def test_until_told_who_is_me_nobody_s_words_are_the_owner_s(write, tmp_path):
         memory.user("ann").import_(write(AMONG_FRIENDS), me=["Ann"], again=True)
         memory.maintain()
         assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+        assert memory.user("ann").import_(write(AMONG_FRIENDS)).notes == ()  # of nothing new
 
 
 def test_me_is_somebody_who_speaks(write, tmp_path):

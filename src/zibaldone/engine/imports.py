@@ -40,7 +40,7 @@ class Imported:
     refused: tuple[NotImported, ...] = ()  # where and why something could not be imported; the first thousand
     refusals: int = 0  # number of all refusals
     complete: bool = True  # False if interrupted
-    notes: tuple[str, ...] = ()  # sentences: what was guessed, and how to say it
+    notes: tuple[str, ...] = ()  # sentences: what was guessed of what was added, and how to say it
     read_bytes: int = field(default=0, compare=False)
     total_bytes: int = field(default=0, compare=False)
 
@@ -179,7 +179,7 @@ class _Tally:
             users=tuple(self.users),
             refused=tuple(self.refused),
             complete=self.complete,
-            notes=tuple(self.notes),
+            notes=tuple(self.notes) if self.counts["added"] else (),
             conversations=len(self.sessions),
             read_bytes=self.reading.source.read_bytes,
             total_bytes=self.reading.size_bytes,
