@@ -157,7 +157,7 @@ def test_telegram_messages_without_words(write):
         "[contact: Bo, +49 30]",
         "[image]",
     ]
-    assert found[0].metadata["title"] == "Deleted account"
+    assert found[0].metadata["title"] == found[0].name == "Deleted account"  # and not the owner
 
 
 def test_telegram_account(write):

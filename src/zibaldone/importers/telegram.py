@@ -24,6 +24,7 @@ from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
+_GONE = "Deleted account"
 _SHARED = ("poll", "location_information", "contact_information", "place_name", "address", "game_title")
 
 
@@ -61,7 +62,7 @@ class Telegram(Importer):
 def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
     """Return a chat's title, and the function that reads its messages."""
     name, session, kind = chat.get("name"), f"telegram:{chat['id'].label()}", chat.get("type")
-    unnamed = "Saved messages" if kind and kind.value == "saved_messages" else "Deleted account"
+    unnamed = "Saved messages" if kind and kind.value == "saved_messages" else _GONE
     title = name.text() if name else unnamed
     return title, lambda node: _messages(node, session, title)
 
@@ -89,7 +90,7 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     yield node.message(
         Message(
             content,
-            name=speaker.text() if speaker and speaker.value else None,
+            name=speaker.text() if speaker and speaker.value else _GONE if "from" in node.value else None,
             time=time or node.time_of("date"),
             session=session,
             metadata=metadata,

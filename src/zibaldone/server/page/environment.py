@@ -121,9 +121,9 @@ def said_by(thing: Message | Evidence, user: str = "", me: str = "You", scope: s
     """
     role = thing.role if isinstance(thing, Evidence) else thing.voice
     name = thing.speaker or ""
-    if thing.metadata.get(OWNERS_WORDS) is True and not scope:
-        return me
-    if role in ("user", EDITOR) and name.casefold() in ("" if scope else role, user.casefold()):
+    is_owners = thing.metadata.get(OWNERS_WORDS)
+    is_unnamed = role in ("user", EDITOR) and name.casefold() in ("" if scope else role, user.casefold())
+    if (is_unnamed and is_owners is not False) or (is_owners is True and not scope):
         return me
     if name and name != role:
         return name
