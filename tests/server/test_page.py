@@ -342,6 +342,16 @@ def test_a_file_is_imported(browser):
     assert post(browser, "/import", "ida", {"file": ""}).status_code == 422
 
 
+def test_what_nobody_is_known_to_have_said_is_not_yours(browser):
+    """A mail without a sender, among others'."""
+    mail = "From 1@x Mon Jan 15 10:30:00 2024\n{}Message-ID: <{}@x>\n\nHello.\n\n"
+    sent = mail.format("", 1) + mail.format("From: Ben <b@x>\n", 2)
+    post(browser, "/import", "vic", {"me": "Ben"}, files={"file": ("Inbox", sent.encode(), "text/plain")})
+    unsigned, signed = (text_of(get(browser, f"/message/{seq}", user="vic")) for seq in (1, 2))
+    assert "You" not in unsigned
+    assert "You" in signed
+
+
 def test_an_import_is_told_who_speaks_and_how_dates_are_written(browser):
     """Where a file does not say it; what is forgotten comes back where that is wished."""
     chat = b"3/4/24, 10:00 - Ann: I am allergic to nuts.\n3/4/24, 10:01 - Ben: I live in Leeds.\n"
