@@ -10,9 +10,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from zibaldone.api.operations import Operation, Rest
+from zibaldone.server.inputs import QueryShape, body_shape, query_shape
 from zibaldone.server.problems import MEDIA_TYPE
 from zibaldone.server.rest.operation import ROOT
-from zibaldone.server.rest.shapes import RESULTS, ProblemJson, QueryShape, body_shape, query_shape
+from zibaldone.server.rest.shapes import RESULTS, ProblemJson
 
 _REF = "#/components/schemas/{model}"
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")

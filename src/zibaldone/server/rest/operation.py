@@ -17,9 +17,10 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
 from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, acting_in, named_in
+from zibaldone.server.inputs import InputShape, QueryShape, body_shape, query_shape
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
-from zibaldone.server.rest.shapes import RESULTS, InputShape, QueryShape, body_shape, query_shape
+from zibaldone.server.rest.shapes import RESULTS
 
 A = TypeVar("A")
 ROOT = "/v1/memory"
