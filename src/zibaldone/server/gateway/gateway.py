@@ -224,7 +224,6 @@ class _AllOthers(Route):
     """The route of every path that is not the server's own."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """See Route."""
         is_own = (scope["path"] + "/").startswith(_OWN)
         return (Match.NONE, {}) if is_own else super().matches(scope)
 
