@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -129,8 +128,8 @@ class Gateway:
         principal: Principal = request.state.principal
         options = memory_options(headers, body, principal.memory_mode or self._mode)
         if is_subagent(headers):
-            options = replace(options, enable_writeback=False)
-        scope = memory_scope(principal, headers, body)
+            options = options.model_copy(update={"enable_writeback": False})
+        scope = memory_scope(principal, headers, body, options)
         off = ""
         if scope is None:
             off = "nobody says whose memory"
