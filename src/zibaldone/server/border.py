@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -13,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem, log_failure, problem_of
 
+T = TypeVar("T")
 _CLIENT_LEFT = 499  # in metrics and logs only
 _logger = logging.getLogger(__name__)
 
@@ -71,3 +75,28 @@ def _check_length(scope: Scope) -> None:
             "a request has Content-Length or Transfer-Encoding: leave one out",
             headers={"Connection": "close"},
         )
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`; it is given up when the client hangs up before. Raises ClientDisconnect.
+
+    The request's body must have been read: the next message is the client's going.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        for each in (task, gone):
+            if not each.done():
+                each.cancel()
+                with suppress(asyncio.CancelledError):
+                    await each
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope, Send
@@ -18,6 +17,7 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
+from zibaldone.server.border import unless_gone
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
@@ -167,9 +167,9 @@ class Gateway:
         wire, report = exchange.wire, exchange.report
         send = partial(self._send, request, wire.path, plain=True)
         again = partial(send, is_again=True)
-        response = await _unless_gone(request, send(content if loop is None else loop.content))
+        response = await unless_gone(request, send(content if loop is None else loop.content))
         if loop is not None and response.is_success and media_type(response) == "application/json":
-            response = await _unless_gone(request, loop.settled(response, again))
+            response = await unless_gone(request, loop.settled(response, again))
         kind = media_type(response)
         if not (response.is_success and kind in ("application/json", "text/event-stream")):
             await exchange.record_question()
@@ -181,7 +181,7 @@ class Gateway:
         events = split(response) if loop is None else loop.events(response, again)
         stream = _answered(response, events, exchange, wire.reader(exchange.body))
         try:
-            begun = stream if loop is None else await _unless_gone(request, _begun(stream))
+            begun = stream if loop is None else await unless_gone(request, _begun(stream))
         except RoundRefused as refused:
             return _passed(refused.answer, report)
         return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
@@ -225,28 +225,6 @@ class _AllOthers(Route):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         is_own = (scope["path"] + "/").startswith(_OWN)
         return (Match.NONE, {}) if is_own else super().matches(scope)
-
-
-async def _hung_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, unless the client hangs up before: then raise ClientDisconnect."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_hung_up(request))
-    try:
-        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientDisconnect
-        return task.result()
-    finally:
-        for each in (task, gone):
-            if not each.done():
-                each.cancel()
-                with suppress(asyncio.CancelledError):
-                    await each
 
 
 async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from typing import Any
+from operator import attrgetter
 
 from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
@@ -16,7 +16,6 @@ from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.importers.export import to_line
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer, Step
-from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import Problem, problem_of
 from zibaldone.server.rest.operation import Reply, RestCall, handles
@@ -42,10 +41,9 @@ async def add(call: RestCall) -> Reply:
 
 @handles("listMessages")
 async def list_messages(call: RestCall) -> object:
-    last, limit = call.given["last"], call.given["limit"]
-    page = await call.run(limit=limit if last is None else None)
-    more = last is None and len(page) == limit
-    return {"messages": page, "next": page[-1].seq if more else None}
+    if call.given["last"] is None:
+        return await call.page("messages", attrgetter("seq"))
+    return {"messages": await call.run(limit=None), "next": None}
 
 
 @handles("getMessage")
@@ -77,18 +75,12 @@ def _agent_in(metadata: Mapping[str, JsonValue] | None) -> str | None:
 
 @handles("listSessions")
 async def list_sessions(call: RestCall) -> object:
-    limit = call.given["limit"]
-    after = await call.run(limit=limit + 1)
-    page = after[:limit]
-    return {"sessions": page, "next": page[-1].first_seq if len(after) > len(page) else None}
+    return await call.page("sessions", attrgetter("first_seq"))
 
 
 @handles("listUsers")
 async def list_users(call: RestCall) -> object:
-    limit = call.given["limit"]
-    after = await call.run(limit=limit + 1)
-    page = after[:limit]
-    return {"users": page, "next": page[-1] if len(after) > len(page) else None}
+    return await call.page("users", str)
 
 
 @handles("exportMessages")
@@ -153,7 +145,7 @@ async def recall(call: RestCall) -> object:
         messages=None if messages is None else [message.given() for message in messages]
     )
     call.metrics.recalled(recalled.tokens)
-    return _recalled(recalled)
+    return recalled
 
 
 @handles("search")
@@ -195,16 +187,7 @@ def _step_or_answer(call: RestCall, given: Step | Answer) -> OutputShape:
     if isinstance(given, Step):
         return RESULTS["Step"].model_validate(given)
     call.metrics.recalled(given.evidence.tokens)
-    names = ("question", "text", "known", "confidence", "citations", "steps", "marks")
-    answer = {name: getattr(given, name) for name in names}
-    return RESULTS["Answer"].model_validate({**answer, "evidence": _recalled(given.evidence)})
-
-
-def _recalled(recalled: Recall) -> dict[str, Any]:
-    names = ("query", "text", "tokens", "confidence", "evidence", "citations", "reason")
-    shown = {name: getattr(recalled, name) for name in names}
-    trace = recalled.trace
-    return {**shown, "quoted": recalled.quoted(), "ms": trace.ms, "missing": trace.missing}
+    return RESULTS["Answer"].model_validate(given)
 
 
 @handles("timeline")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.datastructures import QueryParams
@@ -17,14 +16,13 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
 from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, acting_in, named_in
+from zibaldone.server.border import unless_gone
 from zibaldone.server.inputs import InputShape, QueryShape, body_shape, query_shape
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.shapes import RESULTS
 
-A = TypeVar("A")
 ROOT = "/v1/memory"
-_CLIENT_GONE = 499  # a status for logs alone
 _LONG_BYTES = 2**18  # a body from here on is read in a thread
 
 
@@ -69,6 +67,13 @@ class RestCall:
             return await self.operation.bound(self.memory, None)(**options)
         user = self.user if self.operation.whose == "user" else self.user_or_all
         return await self.operation.bound(self.memory, user)(**options)
+
+    async def page(self, things: str, place: Callable[[Any], object]) -> Mapping[str, object]:
+        """A page of a list, and the `place` behind which the next one begins; None: there is none."""
+        limit = self.given["limit"]
+        listed = await self.run(limit=limit + 1)
+        page = listed[:limit]
+        return {things: page, "next": place(page[-1]) if len(listed) > limit else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,10 @@ class Resource:
         with self._metrics.stage(operation.name):
             handle = HANDLERS.get(operation.name)
             answering = call.run() if handle is None else handle(call)
-            answer = await (_while_there(request, answering) if operation.rest.asks else answering)
+            if operation.rest.asks:
+                await request.body()  # what comes after it is the client's going
+                answering = unless_gone(request, answering)
+            answer = await answering
         if isinstance(answer, Response):
             return answer
         reply = answer if isinstance(answer, Reply) else Reply(answer, operation.rest.statuses[0])
@@ -148,26 +156,6 @@ def _check_shared(operation: Operation, principal: Principal) -> None:
         raise Problem(403, "shared-memory", "in a shared memory a user reads and adds; this is an admin's")
     if not reads:
         principal.must_write()
-
-
-async def _while_there(request: Request, answering: Coroutine[Any, Any, A]) -> A | Response:
-    """The answer; of a client that closes its connection meanwhile it is given up, and nobody gets any."""
-    await request.body()  # what comes after it is the client's going
-    work = asyncio.ensure_future(answering)
-    going = asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait({work, going}, return_when=asyncio.FIRST_COMPLETED)
-    except asyncio.CancelledError:
-        work.cancel()
-        await asyncio.wait({work})
-        raise
-    finally:
-        going.cancel()
-    if work.done():
-        return work.result()
-    work.cancel()
-    await asyncio.wait({work})
-    return Response(status_code=_CLIENT_GONE)
 
 
 def _check_header(principal: Principal, request: Request) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from zibaldone.core import Citation, Evidence, Message, Outdated
 from zibaldone.engine.forgetting import Receipt, Removed
@@ -72,6 +72,11 @@ def _as_json(declared: Any) -> Any:
     return _MADE.get(declared, declared)
 
 
+def _traced(name: str) -> Any:
+    """A field of a recall that stands in its trace."""
+    return Field(validation_alias=AliasPath("trace", name))
+
+
 # fmt: off
 _shape("Message", Message, "A message as it is stored.", "id seq session role name content time metadata",
        id=str, time=datetime)
@@ -99,10 +104,11 @@ _shape("Passages", None, "What was found, best first.", "passages confidence", p
 _shape("Citation", Citation, "Where text[start:end] of a recall comes from.",
        "seq id role session time start end scope", scope="The shared memory that has the message.")
 _shape("Recalled", Recall, "The evidence for a question.",
-       "query text quoted tokens confidence ms evidence citations reason missing", quoted=(
-           str, "The text, declared to be a quotation and no instruction."), ms=float,
-       reason="Why nothing was recalled; empty where something was.",
-       missing=(list[str], "Shared memories that could not be recalled."),
+       "query text quoted tokens confidence ms evidence citations reason missing",
+       quoted=(Annotated[str, BeforeValidator(lambda quoted: quoted())],
+               "The text, declared to be a quotation and no instruction."),
+       ms=Annotated[float, _traced("ms")], reason="Why nothing was recalled; empty where something was.",
+       missing=(Annotated[list[str], _traced("missing")], "Shared memories that could not be recalled."),
        text="Ready for a prompt; empty when nothing was recalled.",
        confidence="How likely memory has the answer, 0 to 1.")
 _shape("Lookup", Lookup, "A query of the model's.", "query since until session role order")
