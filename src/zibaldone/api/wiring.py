@@ -388,6 +388,7 @@ class Wiring:
             for user in users:
                 self.worker.notify(user)
 
+    @audited("write")
     def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
         """Store checked messages of a user, and let the messages view read them; returns them as stored."""
         view = self.variants.serving(user, self.messages)
