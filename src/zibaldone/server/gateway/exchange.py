@@ -107,10 +107,6 @@ class GatewayServices:
         self.late -= 1
 
 
-class _Degraded(Exception):
-    """A recall failed or is late. Arguments: the metric's reason, and the report's words."""
-
-
 @dataclass(slots=True)
 class GatewayExchange:
     """One request and its answer."""
@@ -309,18 +305,14 @@ class GatewayExchange:
     async def _within(
         self, limit_s: float, work: Callable[[float], Coroutine[Any, Any, Recall]]
     ) -> Recall | None:
-        """Run `work(deadline)`, by the event loop's clock; None, with a report, if it fails or is late."""
-        try:
-            return await self._in_slot(limit_s, work)
-        except _Degraded as degraded:
-            self._degrade(*degraded.args)
-            return None
+        """Run `work(deadline)`, by the event loop's clock, in a free slot.
 
-    async def _in_slot(self, limit_s: float, work: Callable[[float], Coroutine[Any, Any, Recall]]) -> Recall:
-        """Run `work(deadline)` in a free slot. Raises _Degraded."""
+        None, with a report, if it fails or is late.
+        """
         services, loop = self.services, asyncio.get_running_loop()
         if services.late >= _MOST_LATE:
-            raise _Degraded("recall_busy", "nothing recalled: earlier recalls still run")
+            self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
+            return None
         slots = services.slots(self.scope.user)
         deadline = loop.time() + limit_s
         too_late = f"nothing recalled within {limit_s * 1000:g} ms"
@@ -328,8 +320,9 @@ class GatewayExchange:
             try:
                 async with asyncio.timeout_at(deadline):
                     await slots.acquire()
-            except TimeoutError as late:
-                raise _Degraded("recall_timeout", f"{too_late}: others came first") from late
+            except TimeoutError:
+                self._degrade("recall_timeout", f"{too_late}: others came first")
+                return None
             task = services.background.start(work(deadline))
             release = _once(slots.release)  # with the recall, or some time after its deadline
             task.add_done_callback(release)
@@ -338,12 +331,13 @@ class GatewayExchange:
         if not done:
             services.late += 1
             task.add_done_callback(lambda _: services.caught_up())
-            raise _Degraded("recall_timeout", too_late)
-        error = task.exception()
-        if isinstance(error, RecallGivenUp):
-            raise _Degraded("recall_timeout", too_late)
+        error = task.exception() if done else None
+        if not done or isinstance(error, RecallGivenUp):
+            self._degrade("recall_timeout", too_late)
+            return None
         if error is not None:
-            raise _Degraded("recall_failed", f"nothing recalled: {reason(error)}")
+            self._degrade("recall_failed", f"nothing recalled: {reason(error)}")
+            return None
         services.metrics.recalled(task.result().tokens)
         return task.result()
 
