@@ -270,25 +270,24 @@ class Wiring:
         return counting.count([text])[0]
 
     def chosen(self, names: Sequence[str] | None) -> list[View]:
-        """The views of these names; None: those that are maintained. Raises InvalidInput, UnknownName."""
+        """The views of these names, each once; None: those that are maintained.
+
+        Raises InvalidInput, UnknownName.
+        """
         if names is None:
             return [self.views[name] for name in self.views if name in self.maintained]
-        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
-        return self.named(names)
+        if chosen := self._names(names):
+            return [self.views[name] for name in chosen]
+        raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
 
-    def named(self, names: Sequence[str]) -> list[View]:
-        """The views of these names, each once. Raises InvalidInput, UnknownName."""
-        return [self.views[name] for name in self._names(names)]
-
-    def _names(self, names: Sequence[str]) -> list[str]:
+    def _names(self, names: Iterable[str]) -> list[str]:
         if isinstance(names, str) or not isinstance(names, Iterable):
-            raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
-        names = members("views", names)
-        for name in names:
+            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
+        taken = members("views", names)
+        for name in taken:
             if not isinstance(name, str) or name not in self.views:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self.views))}")
-        return list(dict.fromkeys(names))
+        return list(dict.fromkeys(taken))
 
     def stores(self) -> list[ViewStore]:
         """Stores of all views, that of a kv view which is not attached now too."""

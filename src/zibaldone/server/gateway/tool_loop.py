@@ -39,7 +39,7 @@ from zibaldone.server.gateway.json_body import (
 from zibaldone.server.gateway.loops import Quoted, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
 from zibaldone.server.gateway.turns import WireTurn, without_thoughts
-from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
+from zibaldone.server.gateway.upstream import UpstreamAnswer, relayed, whole
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
@@ -329,11 +329,8 @@ def media_type(answer: UpstreamAnswer) -> str:
 
 
 def _with_content(answer: UpstreamAnswer, data: bytes) -> UpstreamAnswer:
-    headers = [pair for pair in answer.headers.multi_items() if pair[0].lower() not in _OF_BODY]
+    headers = relayed(answer.headers.multi_items(), changed=True)
     return UpstreamAnswer(answer.status_code, headers=headers, content=data)
-
-
-_OF_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
 async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:
