@@ -13,7 +13,6 @@ from zibaldone.server.gateway.json_body import (
     mapping,
     object_at,
     sequence,
-    with_element,
 )
 from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.turns import WireTurn, wire_turn
@@ -60,9 +59,12 @@ class WireFormat(ABC):
         Within the turn: many chat templates accept no two successive turns of one role. Empty if the turn has
         no text to put it before.
         """
-        elements = elements_at(body.text, body.member(self.list_name).value_start)
-        changed = _with_text_before(body.text, elements[place][0], block, self.text_part)
-        return {} if changed is None else {self.list_name: with_element(body.text, elements, place, changed)}
+        given = body.member(self.list_name)
+        at, end = elements_at(body.text, given.value_start)[place]
+        changed = _with_text_before(body.text, at, block, self.text_part)
+        if changed is None:
+            return {}
+        return {self.list_name: f"{body.text[given.value_start : at]}{changed}{body.text[end : given.end]}"}
 
     def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most formats send the history
         """Return the id of the stored answer that the request continues."""
@@ -110,11 +112,11 @@ def _with_text_before(source: str, at: int, block: str, part_type: str) -> str |
         return message.rewritten({"content": dumped(f"{block}\n\n{content}")})
     if not isinstance(content, list):
         return None
-    start = message.member("content").value_start
-    elements = elements_at(source, start)
     first = next((i for i, part in enumerate(content) if mapping(part).get("type") == part_type), None)
     if first is None:
         return None
-    pieces = [source[begin:end] for begin, end in elements]
-    pieces.insert(first, dumped({"type": part_type, "text": block}))
-    return message.rewritten({"content": f"[{','.join(pieces)}]"})
+    given, part = message.member("content"), dumped({"type": part_type, "text": block})
+    before, _ = elements_at(source, given.value_start)[first]
+    return message.rewritten(
+        {"content": f"{source[given.value_start : before]}{part},{source[before : given.end]}"}
+    )
