@@ -15,8 +15,7 @@ from zibaldone.server.gateway.json_body import (
     text,
 )
 from zibaldone.server.gateway.rounds import (
-    DESCRIPTION,
-    PARAMETERS,
+    FUNCTION,
     TOOL,
     HiddenTurn,
     Rounds,
@@ -132,9 +131,7 @@ class _ChatReader(AnswerReader):
 class _ChatRounds(Rounds):
     """Rounds of chat completions: one message each."""
 
-    offer = dumped(
-        {"type": "function", "function": {"name": TOOL, "description": DESCRIPTION, "parameters": PARAMETERS}}
-    )
+    offer = dumped({"type": "function", "function": FUNCTION})
     no_calls = '"none"'
 
     def __init__(self) -> None:

@@ -16,8 +16,7 @@ from zibaldone.server.gateway.json_body import (
     text,
 )
 from zibaldone.server.gateway.rounds import (
-    DESCRIPTION,
-    PARAMETERS,
+    FUNCTION,
     TOOL,
     HiddenTurn,
     ListedRounds,
@@ -126,15 +125,7 @@ class _ResponseReader(AnswerReader):
 class _ResponseRounds(ListedRounds):
     """Rounds of responses: one list of items each."""
 
-    offer = dumped(
-        {
-            "type": "function",
-            "name": TOOL,
-            "description": DESCRIPTION,
-            "parameters": PARAMETERS,
-            "strict": False,
-        }
-    )
+    offer = dumped({"type": "function", **FUNCTION, "strict": False})
     no_calls = '"none"'
     list_name = "input"
     place_name = "output_index"

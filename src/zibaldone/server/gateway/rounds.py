@@ -52,6 +52,9 @@ PARAMETERS: Mapping[str, Any] = {
 }
 
 
+FUNCTION: Mapping[str, Any] = {"name": TOOL, "description": DESCRIPTION, "parameters": PARAMETERS}
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call of the tool."""
