@@ -33,12 +33,6 @@ class InputShape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class QueryShape(BaseModel):
-    """The parameters in a URL, where all values are text."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 def _to_time(value: object) -> datetime:
     if not isinstance(value, str):
         raise ValueError("must be an ISO 8601 string")  # noqa: TRY004 - what pydantic turns into its own
@@ -169,13 +163,13 @@ def arguments_shape(tool: Tool) -> type[Arguments]:
 
 
 @cache
-def query_shape(operation: Operation) -> type[QueryShape]:
+def query_shape(operation: Operation) -> type[Arguments]:
     """The parameters of an operation's URL."""
     user = Field(None, description="Whose memory. Not needed with a user's key.")
     fields = {} if operation.whose == "none" else {"user": (Name | None, user)}
     parts = (part for part in operation.parameters_of("rest") if _is_in_url(operation, part))
     fields |= {part.name: _field(part, in_url=True) for part in parts}
-    return cast("type[QueryShape]", _make("Query", __base__=QueryShape, **fields))
+    return cast("type[Arguments]", _make("Query", __base__=Arguments, **fields))
 
 
 @cache

@@ -17,10 +17,11 @@ from zibaldone.api.operations import Operation
 from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, acting_in, named_in
 from zibaldone.server.border import unless_gone
-from zibaldone.server.inputs import InputShape, QueryShape, body_shape, query_shape
+from zibaldone.server.inputs import InputShape, body_shape, query_shape
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.rest.shapes import RESULTS
+from zibaldone.views.topics.read.agent_tools import Arguments
 
 ROOT = "/v1/memory"
 _LONG_BYTES = 2**18  # a body from here on is read in a thread
@@ -168,7 +169,7 @@ def _check_header(principal: Principal, request: Request) -> None:
         principal.which_agent(agent)
 
 
-def _checked_query(shape: type[QueryShape], given: QueryParams) -> QueryShape:
+def _checked_query(shape: type[Arguments], given: QueryParams) -> Arguments:
     values: dict[str, Any] = {}
     for name in given:
         several = given.getlist(name)
@@ -179,7 +180,7 @@ def _checked_query(shape: type[QueryShape], given: QueryParams) -> QueryShape:
         raise _invalid("query", error) from error
 
 
-def _is_list(shape: type[QueryShape], name: str) -> bool:
+def _is_list(shape: type[Arguments], name: str) -> bool:
     known = shape.model_fields.get(name)
     return known is not None and "list[" in str(known.annotation)
 
