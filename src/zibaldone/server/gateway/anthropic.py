@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,10 +27,7 @@ from zibaldone.server.gateway.rounds import (
     Rounds,
     added,
 )
-from zibaldone.server.gateway.turns import tool_call
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
-
-_FILES = ("image", "document")
 
 
 class AnthropicMessages(WireFormat):
@@ -38,27 +35,11 @@ class AnthropicMessages(WireFormat):
 
     path = "/messages"
 
-    def shapes(self, element: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """First each result of a tool as a message, then the rest."""
-        role, content = element.get("role"), element.get("content")
-        if isinstance(content, str):
-            yield {"role": role, "content": content}
-            return
-        parts: list[Mapping[str, Any]] = []
-        calls = []
-        for block in map(mapping, sequence(content)):
-            kind = block.get("type")
-            if kind == "text":
-                parts.append({"type": "text", "text": text(block.get("text"))})
-            elif kind in _FILES:
-                parts.append({"type": kind, kind: {"filename": text(block.get("title")) or None}})
-            elif kind == "tool_use":
-                calls.append(tool_call(block.get("id"), block.get("name"), block.get("input")))
-            elif kind == "tool_result":
-                yield _result(block)
-        if parts or calls:
-            shape: dict[str, Any] = {"role": role, "content": parts or None}
-            yield {**shape, "tool_calls": calls} if calls else shape
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+        content = element.get("content")
+        if not isinstance(content, str):
+            content = [kept for block in sequence(content) if (kept := _kept(mapping(block)))]
+        return {"role": element.get("role"), "content": content}
 
     def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
         return [{"role": "assistant", "content": body.get("content")}]
@@ -202,11 +183,11 @@ def _object(given: object) -> object:
     return given if isinstance(given, Mapping) else {}
 
 
-def _result(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = block.get("content")
-    if not isinstance(content, str):
-        parts = map(mapping, sequence(content))
-        content = "\n".join(
-            text(part["text"]) if "text" in part else f"[{part.get('type')}]" for part in parts
-        )
-    return {"role": "tool", "content": content, "tool_call_id": block.get("tool_use_id")}
+def _kept(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a block that is stored; of a file its name. Empty for thoughts and the like."""
+    kind = block.get("type")
+    if kind == "text":
+        return {"type": "text", "text": text(block.get("text"))}
+    if kind in ("image", "document"):
+        return {"type": kind, kind: {"filename": text(block.get("title")) or None}}
+    return block if kind in ("tool_use", "tool_result") else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zibaldone.server.gateway.json_body import (
@@ -23,7 +23,6 @@ from zibaldone.server.gateway.rounds import (
     added,
     changed_event,
 )
-from zibaldone.server.gateway.turns import tool_call
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal")  # of a message
@@ -34,14 +33,13 @@ class ChatCompletions(WireFormat):
 
     path = "/chat/completions"
 
-    def shapes(self, element: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
         shape = {name: element[name] for name in _KEPT if element.get(name) is not None}
         if shape.get("role") == "function":
             shape["role"] = "tool"
         if not shape.get("content") and not shape.get("tool_calls"):
             shape["content"] = shape.get("refusal") or mapping(element.get("audio")).get("transcript")
-        if shape.get("content") or shape.get("tool_calls"):
-            yield shape
+        return shape
 
     def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
         """Only the first choice: the next request shows which one the client took."""
@@ -119,11 +117,7 @@ class _ChatReader(AnswerReader):
                 self.is_complete = self._open == 0
 
     def body(self) -> Mapping[str, Any]:
-        calls = [
-            tool_call(text(call.get("id")), function.get("name"), function.get("arguments"))
-            for call in self._message.calls
-            for function in [call["function"]]
-        ]
+        calls = [{**call, "id": text(call.get("id")), "type": "function"} for call in self._message.calls]
         message = {**self._message.fields, "role": "assistant", "tool_calls": calls or None}
         return {"choices": [{"message": message}]}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zibaldone.server.gateway.json_body import (
@@ -24,11 +24,11 @@ from zibaldone.server.gateway.rounds import (
     added,
     strings,
 )
-from zibaldone.server.gateway.turns import tool_call
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_OF_TOOLS = ("type", "call_id", "name", "arguments", "input", "output")
 _OTHER_CALLS = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request")
 _BEGINNINGS = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -41,17 +41,12 @@ class Responses(WireFormat):
     list_name = "input"
     text_part = "input_text"
 
-    def shapes(self, element: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
         kind = text(element.get("type", "message"))
         if kind == "message":
-            yield {"role": element.get("role"), "content": element.get("content")}
-        elif kind in _CALLS:
-            arguments = element.get(_CALLS[kind], "")
-            call = tool_call(element.get("call_id"), element.get("name"), arguments)
-            yield {"role": "assistant", "tool_calls": [call]}
-        elif kind in _RESULTS:
-            call_id = element.get("call_id")
-            yield {"role": "tool", "content": element.get("output"), "tool_call_id": call_id}
+            return {"role": element.get("role"), "content": element.get("content")}
+        known = _OF_TOOLS if kind in (*_CALLS, *_RESULTS) else ()
+        return {name: element[name] for name in known if name in element}
 
     def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
         return sequence(body.get("output"))

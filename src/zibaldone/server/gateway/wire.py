@@ -15,7 +15,7 @@ from zibaldone.server.gateway.json_body import (
     sequence,
 )
 from zibaldone.server.gateway.rounds import Rounds
-from zibaldone.server.gateway.turns import WireTurn, wire_turn
+from zibaldone.server.gateway.turns import WireTurn, wire_turns
 
 
 class WireFormat(ABC):
@@ -26,8 +26,8 @@ class WireFormat(ABC):
     text_part: ClassVar[str] = "text"  # the type of a part that is text
 
     @abstractmethod
-    def shapes(self, element: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-        """Return an element of a request or an answer as messages in OpenAI's chat format."""
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the part of an element that is stored, in one of the shapes that `to_messages` reads."""
 
     @abstractmethod
     def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
@@ -75,8 +75,7 @@ class WireFormat(ABC):
         return None
 
     def _turns(self, elements: Iterable[tuple[int, Any]]) -> list[WireTurn]:
-        read = (wire_turn(shape, place) for place, given in elements for shape in self.shapes(mapping(given)))
-        return [turn for turn in read if turn is not None]
+        return [turn for place, given in elements for turn in wire_turns(self.shape(mapping(given)), place)]
 
 
 class AnswerReader(ABC):
