@@ -7,16 +7,19 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from zibaldone.core.threads import in_thread
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem, log_failure, problem_of
 
+P = ParamSpec("P")
 T = TypeVar("T")
+_LONG_BYTES = 2**18
 _CLIENT_LEFT = 499  # in metrics and logs only
 _logger = logging.getLogger(__name__)
 
@@ -55,7 +58,7 @@ class ErrorBoundary:
                 status = status or _CLIENT_LEFT
             except Exception as error:  # noqa: BLE001 - the process border: an error ends its request alone
                 problem = problem_of(error)
-                if problem.status >= 500:
+                if problem.status >= 500 and problem is not error:  # what has failed, and what was refused
                     log_failure(_logger, "in a request", error)
                 if not status:  # else the answer breaks off
                     await self._answered(Request(scope), problem)(scope, receive, watched)
@@ -75,6 +78,11 @@ def _check_length(scope: Scope) -> None:
             "a request has Content-Length or Transfer-Encoding: leave one out",
             headers={"Connection": "close"},
         )
+
+
+async def read_apart(size: int, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Return `read(...)`, which is called in a thread where the body has a `size` that takes long."""
+    return await in_thread(read, *args, **options) if size > _LONG_BYTES else read(*args, **options)
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
+from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory, Render
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
@@ -36,7 +36,6 @@ from zibaldone.server.problems import log_failure, reason
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
 
-LONG_BYTES = 2**18  # size from which a body is parsed in a thread
 T = TypeVar("T")
 _WRITE_S = 10.0  # for which an answer waits until it is stored
 # Concurrent recalls of a process: threads of one interpreter share its lock, and would all end late; more if
@@ -135,8 +134,7 @@ class GatewayExchange:
     async def admit(self) -> str:
         """Return the body for the upstream with the recalled text, and begin to store the new turns."""
         began = time.perf_counter()
-        is_long = len(self.body.text) > LONG_BYTES
-        turns = await in_thread(self.wire.turns, self.body) if is_long else self.wire.turns(self.body)
+        turns = await read_apart(len(self.body.text), self.wire.turns, self.body)
         self.admitted = self._admitted(turns)
         self.report.session = self.admitted.session
         replaced = {}
@@ -235,9 +233,7 @@ class GatewayExchange:
             except NoKVMemory as error:
                 self.report.reasons.append(f"memory as text: {error}")
         given = (self.body, asking.place, recalled.quoted())
-        if len(self.body.text) > LONG_BYTES:
-            return dict(await in_thread(self.wire.with_memory, *given))
-        return dict(self.wire.with_memory(*given))
+        return dict(await read_apart(len(self.body.text), self.wire.with_memory, *given))
 
     async def _as_keys(
         self, kv: KVPrompts, render: Render, question: str, recalled: Recall, deadline: float

@@ -17,13 +17,12 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
-from zibaldone.server.border import unless_gone
+from zibaldone.server.border import read_apart, unless_gone
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
-    LONG_BYTES,
     GatewayExchange,
     GatewayServices,
     is_retry,
@@ -121,7 +120,7 @@ class Gateway:
         data = await request.body()
         headers = request.headers
         try:
-            body = await in_thread(read_object, data) if len(data) > LONG_BYTES else read_object(data)
+            body = await read_apart(len(data), read_object, data)
         except NotAnObject:
             return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
         self._check_keys(body)
@@ -135,7 +134,7 @@ class Gateway:
             off = "nobody says whose memory"
         elif not (options.enable_retrieval or options.enable_writeback):
             off = "the request wants none"
-        elif is_client_task(body):
+        elif is_client_task(wire, body):
             off = "a task of the client's own, no turn"
         if scope is None or off:
             return await self._relay(request, wire.path, encoded(without_member(body)), _off(off))

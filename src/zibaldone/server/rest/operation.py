@@ -14,9 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
-from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, acting_in, named_in
-from zibaldone.server.border import unless_gone
+from zibaldone.server.border import read_apart, unless_gone
 from zibaldone.server.inputs import InputShape, body_shape, query_shape
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
@@ -24,7 +23,6 @@ from zibaldone.server.rest.shapes import RESULTS
 from zibaldone.views.topics.read.agent_tools import Arguments
 
 ROOT = "/v1/memory"
-_LONG_BYTES = 2**18  # a body from here on is read in a thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +194,7 @@ async def _checked_body(operation: Operation, request: Request) -> InputShape | 
     if media_type != "application/json":
         raise Problem(415, "unsupported-media-type", "send JSON, with Content-Type: application/json")
     try:
-        if len(raw) < _LONG_BYTES:
-            return shape.model_validate_json(raw)
-        return await in_thread(shape.model_validate_json, raw)
+        return await read_apart(len(raw), shape.model_validate_json, raw)
     except ValidationError as error:
         raise _invalid("body", error) from error
 
