@@ -58,7 +58,7 @@ class ErrorBoundary:
                 status = status or _CLIENT_LEFT
             except Exception as error:  # noqa: BLE001 - the process border: an error ends its request alone
                 problem = problem_of(error)
-                if problem.status >= 500 and problem is not error:  # what has failed, and what was refused
+                if problem.status >= 500 and problem is not error:  # a Problem is raised on purpose
                     log_failure(_logger, "in a request", error)
                 if not status:  # else the answer breaks off
                     await self._answered(Request(scope), problem)(scope, receive, watched)
