@@ -57,8 +57,8 @@ def wire_turns(shape: Mapping[str, Any], place: int = -1) -> list[WireTurn]:
             messages = to_messages(_whole(shape), session=None)
         except (InvalidMessage, RecursionError):  # the upstream will say what is wrong with it
             return []
-    said = [message for message in messages if message.content.strip() or message.metadata.get("tool_calls")]
-    return [WireTurn(message, place, turn_key(message)) for message in said]
+    kept = [message for message in messages if message.content.strip() or message.metadata.get("tool_calls")]
+    return [WireTurn(message, place, turn_key(message)) for message in kept]
 
 
 def without_thoughts(words: str) -> str:

@@ -29,7 +29,7 @@ _EXPORT_PAGE = 500  # messages that are in memory at once
 async def add(call: RestCall) -> Reply:
     messages = call.given["messages"]
     for message in messages:
-        call.agent(_agent_in(message.metadata))
+        call.principal.which_agent(_agent_in(message.metadata))
         if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
             raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
     newest = await call.memory.messages(user=call.user, last=1, include_tool_traffic=True)
@@ -47,13 +47,9 @@ async def list_messages(call: RestCall) -> object:
 
 
 @handles("getMessage")
-async def get_message(call: RestCall) -> object:
-    return await _message(call)
-
-
-async def _message(call: RestCall) -> Message:
+async def get_message(call: RestCall) -> Message:
     message = await call.memory.get(call.path["id"], user=call.user)
-    agent = call.agent(call.given["agent"])
+    agent = call.principal.which_agent(call.given["agent"])
     if message is None or (agent is not None and message.metadata.get(AGENT) != agent):
         raise Problem(404, "no-message", "there is no message of this id")
     return message
@@ -61,9 +57,9 @@ async def _message(call: RestCall) -> Message:
 
 @handles("correctMessage")
 async def correct(call: RestCall) -> Message:
-    message = await _message(call)
+    message = await get_message(call)
     metadata = call.given["metadata"]
-    call.agent(_agent_in(metadata))
+    call.principal.which_agent(_agent_in(metadata))
     return await call.memory.update(message.seq, call.given["content"], user=call.user, metadata=metadata)
 
 
@@ -85,7 +81,7 @@ async def list_users(call: RestCall) -> object:
 
 @handles("exportMessages")
 async def export(call: RestCall) -> Response:
-    narrowed = Filter(agent=call.agent(call.given["agent"]))
+    narrowed = Filter(agent=call.principal.which_agent(call.given["agent"]))
     page_after = partial(
         call.memory.messages,
         user=call.user,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.datastructures import QueryParams
@@ -46,17 +46,13 @@ class RestCall:
         """The user of the request, or None for all users, to a key that may name any."""
         return None if self.principal.user is None and self.given.get("user") is None else self.user
 
-    def agent(self, named: str | None) -> str | None:
-        """Return the agent to narrow to: the key's or the named one. Raises a 403 Problem for another's."""
-        return self.principal.which_agent(named)
-
     def options(self) -> dict[str, Any]:
         """The method's options; those of a key of one agent are narrowed to its messages."""
         given = dict(self.given)
         if self.principal.by is not None and "shared" in given:
             given["shared"] = []  # a grant does not pass on what is shared with the shared memory
         if self.operation.agents == "narrows" and "agent" in given:
-            given["agent"] = self.agent(given["agent"])
+            given["agent"] = self.principal.which_agent(given["agent"])
         return self.operation.options(given)
 
     async def run(self, **changed: Any) -> Any:
@@ -84,12 +80,18 @@ class Reply:
 
 
 Handle = Callable[[RestCall], Coroutine[Any, Any, object]]
+H = TypeVar("H", bound=Handle)
 HANDLERS: dict[str, Handle] = {}  # by the operation's name, of those that do more than call their method
 
 
-def handles(name: str) -> Callable[[Handle], Handle]:
+def handles(name: str) -> Callable[[H], H]:
     """Register the function that handles an operation; it gives the result, a Reply or a Response."""
-    return lambda handle: HANDLERS.setdefault(name, handle)
+
+    def register(handle: H) -> H:
+        HANDLERS[name] = handle
+        return handle
+
+    return register
 
 
 class Resource:
