@@ -108,11 +108,8 @@ def _type_of(part: Parameter, *, in_url: bool) -> Any:
     if part.kind in ("number", "fraction", "seconds"):
         lowest = "gt" if part.kind == "seconds" else "ge"
         bounds = _set(**{lowest: part.least, "le": part.most})
-        return (
-            Annotated[int, bounds, BeforeValidator(_whole)]
-            if part.kind == "number"
-            else Annotated[float, bounds]
-        )
+        whole = Annotated[int, bounds, BeforeValidator(_whole)]
+        return whole if part.kind == "number" else Annotated[float, bounds]
     kinds: dict[str, Any] = {
         "time": Time,
         "session": Name,
@@ -134,10 +131,7 @@ def _type_of(part: Parameter, *, in_url: bool) -> Any:
 
 
 def _set(**bounds: float | None) -> Any:
-    whole = {
-        name: int(value) if "length" in name else value for name, value in bounds.items() if value is not None
-    }
-    return _bounded(**whole)
+    return _bounded(**{name: value for name, value in bounds.items() if value is not None})
 
 
 def _field(part: Parameter, *, in_url: bool) -> tuple[Any, Any]:
@@ -190,8 +184,8 @@ _GIVEN_AS: dict[str, JsonValue] = {
     "flag": {"const": True},
     "boolean": {"type": "boolean"},
     "seqs": {"type": "array"},
+    "messages": {"type": "array", "minItems": 1},
 }
-_GIVEN_AS["messages"] = {"type": "array", "minItems": 1}
 
 
 def _with_alternatives(operation: Operation, parts: Sequence[Parameter]) -> type[InputShape]:
