@@ -92,7 +92,7 @@ class GatewayServices:
         self.loops = LoopRecalls(memory)
         self.hidden = HiddenTurns(memory)
         self.background = BackgroundTasks()
-        self.late = 0  # recalls past their deadline that still run
+        self.late: set[asyncio.Task[Recall]] = set()  # recalls past their deadline that still run
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
         processes = memory.size if isinstance(memory, MemoryPool) else 1
         self._slots = [asyncio.Semaphore(at_once) for _ in range(processes)]
@@ -100,10 +100,6 @@ class GatewayServices:
     def slots(self, user: str) -> asyncio.Semaphore:
         """Return the recall slots of the process that serves a user."""
         return self._slots[self.memory.process_of(user) if isinstance(self.memory, MemoryPool) else 0]
-
-    def caught_up(self) -> None:
-        """Note that a recall past its deadline has ended."""
-        self.late -= 1
 
 
 @dataclass(slots=True)
@@ -306,7 +302,7 @@ class GatewayExchange:
         None, with a report, if it fails or is late.
         """
         services, loop = self.services, asyncio.get_running_loop()
-        if services.late >= _MOST_LATE:
+        if len(services.late) >= _MOST_LATE:
             self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
             return None
         slots = services.slots(self.scope.user)
@@ -325,8 +321,8 @@ class GatewayExchange:
             loop.call_at(deadline + _LATE_S, release)
             done, _ = await asyncio.wait([task], timeout=deadline - loop.time())
         if not done:
-            services.late += 1
-            task.add_done_callback(lambda _: services.caught_up())
+            services.late.add(task)
+            task.add_done_callback(services.late.discard)
         error = task.exception() if done else None
         if not done or isinstance(error, RecallGivenUp):
             self._degrade("recall_timeout", too_late)
