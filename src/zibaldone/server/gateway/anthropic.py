@@ -184,10 +184,14 @@ def _object(given: object) -> object:
 
 
 def _kept(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a block that is stored; of a file its name. Empty for thoughts and the like."""
+    """Return a block that is stored; of files their names or types. Empty for thoughts and the like."""
     kind = block.get("type")
     if kind == "text":
         return {"type": "text", "text": text(block.get("text"))}
     if kind in ("image", "document"):
         return {"type": kind, kind: {"filename": text(block.get("title")) or None}}
+    if kind == "tool_result" and isinstance(block.get("content"), list):
+        parts = map(mapping, block["content"])
+        words = [text(part["text"]) if "text" in part else f"[{part.get('type')}]" for part in parts]
+        return {**block, "content": "\n".join(words)}
     return block if kind in ("tool_use", "tool_result") else {}
