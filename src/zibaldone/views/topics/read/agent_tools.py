@@ -262,15 +262,21 @@ def _validated(name: str, arguments: Mapping[str, Any] | str | None) -> Argument
     try:
         if isinstance(arguments, str):
             arguments = json.loads(arguments or "{}")
-        return kind.model_validate({} if arguments is None else arguments)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the arguments of {name} are not JSON: {error}") from error
+    return validated(name, kind, {} if arguments is None else arguments)
+
+
+def validated(name: str, kind: type[Arguments], given: object) -> Arguments:
+    """The arguments of a tool. Raises InvalidInput that says what is wrong with them."""
+    try:
+        return kind.model_validate(given)
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors()[:5]
         )
-        wanted = ", ".join(kind.model_fields)
+        wanted = ", ".join(kind.model_fields) or "none"
         raise InvalidInput(f"{name} cannot be called so ({faults}); its arguments are {wanted}") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the arguments of {name} are not JSON: {error}") from error
 
 
 def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, around: int) -> ToolAnswer:
