@@ -8,8 +8,8 @@
 
 Offline a question scores what `benchmarks.recall` says: the evidence, or the answer, stands in the text. With
 a ZIBALDONE_CHAT_MODEL the view asks it, Infini Memory-A reads too, and answers are judged as by
-`benchmarks.read`; `--record` keeps what it says, in a folder. Without a model the folder is replayed, and what
-it does not hold is left there as pages to be answered by hand, for the next run to go on from.
+`benchmarks.read`; `--record` keeps what it says, in a folder. Without a model the folder is replayed, and
+what it does not hold is left there as pages to be answered by hand, for the next run to go on from.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Row:
 
 
 class Counted:
-    """A chat model, and what the topics view asked of it: requests, tokens, and the tools that were called."""
+    """A chat model, and what the topics view asked of it: requests, tokens, and tools that were called."""
 
     def __init__(self, inner: ChatModel, tokenizer: Tokenizer) -> None:
         self._inner, self._tokenizer, self.name = inner, tokenizer, inner.name
@@ -113,7 +113,7 @@ class Bench:
         if record is not None:
             chat = RecordedModel(record, chat, "ask" if chat else "leave_open")
         self.embedder = shared_static_embedder()
-        self.counted = chat and Counted(chat, self.embedder)
+        self.counted = None if chat is None else Counted(chat, self.embedder)
         self.tools = Equipment(self.embedder, folder, chat=self.counted)
         self.asker = Asker(self.counted, Meter(None), self.embedder)
         self.budget, self.offline = budget, offline
