@@ -68,7 +68,9 @@ TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
 _PAGE = {
     "command": "python -m benchmarks.infini",
     "title": "Infini Memory's tables",
-    "note": "Theirs: by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline where not judged.",
+    "note": "Theirs: by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline where not judged."
+    " `demo`: a strong language model searched, read and judged by hand; it saw the pages of all variants. Per"
+    " question, `requests` and `tokens asked` are the reader's before the answer.",
 }
 
 
