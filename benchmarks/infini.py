@@ -69,8 +69,8 @@ _PAGE = {
     "command": "python -m benchmarks.infini",
     "title": "Infini Memory's tables",
     "note": "Theirs: by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline where not judged."
-    " `demo`: a strong language model searched, read and judged by hand; it saw the pages of all variants. Per"
-    " question, `requests` and `tokens asked` are the reader's before the answer.",
+    " `demo`: a strong language model searched, read and judged by hand; it saw the pages of all variants."
+    " Per question, `requests` and `tokens asked` are the reader's before the answer.",
 }
 
 
@@ -311,8 +311,9 @@ def main() -> None:
         print(f"{row.variant}, {row.data}, {row.measure}: {row.ours} (theirs {row.theirs or 'none'})")
     output: Path = given.output
     others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
-    kept = {(row.table, row.variant, row.data) for row in rows}
-    every = [row for row in others if (row["table"], row["variant"], row["data"]) not in kept]
+    same = ("table", "variant", "data", "questions")
+    new = {tuple(str(getattr(row, name)) for name in same) for row in rows}
+    every = [row for row in others if tuple(str(row[name]) for name in same) not in new]
     every += map(asdict, rows)
     every.sort(key=lambda row: str(row["table"]))
     results.write(output, {**_PAGE, "rows": every})
