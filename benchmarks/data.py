@@ -22,7 +22,8 @@ import zibaldone
 from zibaldone import Message
 from zibaldone.cli.compare.questions import made_questions
 from zibaldone.errors import InvalidInput
-from zibaldone.importers.importing import read_file
+from zibaldone.importers.importing import reading
+from zibaldone.importers.source import OpenedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +288,8 @@ DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
 
 def demo_conversation() -> Conversation:
     """The conversation that comes with the package."""
-    (talk,) = read_file(DEMO).conversations
+    with OpenedSource(DEMO) as source:
+        (talk,) = reading(source).conversations()
     messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
     return Conversation("bundled", "demo", tuple(messages), ())
 

@@ -8,16 +8,19 @@
 
 Offline a question scores what `benchmarks.recall` says: the evidence, or the answer, stands in the text. With
 a ZIBALDONE_CHAT_MODEL the view asks it, Infini Memory-A reads too, and answers are judged as by
-`benchmarks.read`; `--record` keeps what it says.
+`benchmarks.read`; `--record` keeps what it says, in a folder. Without a model the folder is replayed, and
+what it does not hold is left there as pages to be answered by hand, for the next run to go on from.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -28,14 +31,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import results
-from benchmarks.data import Conversation, Question, load
-from benchmarks.read import read, score
+from benchmarks.data import LOADERS, Conversation, Question, load
+from benchmarks.read import read, sample, score
 from benchmarks.recall import judge
 from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import USER, Engine, Equipment, Recalled
+from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatRequest
+from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer
 from zibaldone.models.meter import Meter
 from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
@@ -46,6 +50,7 @@ from zibaldone.views.topics.tasks import Listed, PickDocuments
 _H = Consolidation()
 _APART = replace(_H, split_tokens=10**7, merge_tokens=1, route_similarity=1.0, merge_similarity=1.0)
 _SUMMARIES = "summary-only"
+SPENT = ("requests", "tool calls", "tokens asked", "tokens read")  # for each question
 # variant -> its settings, and their accuracy in percent: Table 1's by list, Tables 2 and 3 on LongMemEval
 TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
     "table1": {"A": (Consolidation.paper(), {"sh": 81.0, "mh": 35.0}), "H": (_H, {})},
@@ -63,7 +68,9 @@ TABLES: dict[str, dict[str, tuple[Consolidation, dict[str, float]]]] = {
 _PAGE = {
     "command": "python -m benchmarks.infini",
     "title": "Infini Memory's tables",
-    "note": "Theirs: by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline where not judged.",
+    "note": "Theirs: by gpt-5-mini and a judge; ours: in 1,000 recalled tokens, offline where not judged."
+    " `demo`: a strong language model searched, read and judged by hand; it saw the pages of all variants."
+    " Per question, `requests` and `tokens asked` are the reader's before the answer.",
 }
 
 
@@ -81,29 +88,63 @@ class Row:
     documents: int
 
 
+class Counted:
+    """A chat model, and what the topics view asked of it: requests, tokens, and tools that were called."""
+
+    def __init__(self, inner: ChatModel, tokenizer: Tokenizer) -> None:
+        self._inner, self._tokenizer, self.name = inner, tokenizer, inner.name
+        self.spent: Counter[str] = Counter()
+
+    def chat(self, request: ChatRequest) -> ChatReply:
+        """The inner model's answer."""
+        reply = self._inner.chat(request)
+        if request.task.startswith("topics."):
+            texts = [*(turn.content for turn in request.turns), reply.text]
+            tools = len(re.findall(r'"name":', reply.text)) if request.task.endswith("search_memory") else 0
+            self.spent += Counter(
+                {"requests": 1, "tool calls": tools, "tokens asked": sum(self._tokenizer.count(texts))}
+            )
+        return reply
+
+
 class Bench:
     """What the tables share: the parts of a memory, and a model to read and judge where there is one."""
 
-    def __init__(self, folder: Path, record: Path | None, budget: int) -> None:
+    def __init__(self, folder: Path, record: Path | None, budget: int, *, offline: bool = False) -> None:
         chat = settings.chat()
         if record is not None:
-            chat = RecordedModel(record, chat, "ask" if chat else "error")
+            chat = RecordedModel(record, chat, "ask" if chat else "leave_open")
         self.embedder = shared_static_embedder()
-        self.tools = Equipment(self.embedder, folder, chat=chat)
-        self.asker = Asker(chat, Meter(None), self.embedder)
-        self.budget = budget
+        self.counted = None if chat is None else Counted(chat, self.embedder)
+        self.tools = Equipment(self.embedder, folder, chat=self.counted)
+        self.asker = Asker(self.counted, Meter(None), self.embedder)
+        self.budget, self.offline = budget, offline
+        self.open = 0  # questions that somebody is going to answer
 
-    def table(self, name: str, conversations: Sequence[Conversation]) -> Iterator[Row]:
+    def engine(self, config: Consolidation, conversation: Conversation) -> Engine:
+        """Documents of a conversation, and the model to read them."""
+        tools = replace(self.tools, chat=None) if self.offline else self.tools
+        engine = Engine("topics", tools, topics=config)
+        engine.take(conversation.messages)
+        if self.offline:
+            engine.memory.close()
+            engine.memory = engine.open(self.tools.chat)
+        return engine
+
+    def table(
+        self, name: str, conversations: Sequence[Conversation], variants: Collection[str] = ()
+    ) -> Iterator[Row]:
         """Every variant on every conversation; LongMemEval's count together."""
         for variant, (config, theirs) in TABLES[name].items():
             if config.reader == "agentic" and self.tools.chat is None:
                 continue
+            if variants and variant not in variants:
+                continue
             groups: dict[str, list[tuple[str, float]]] = {}
             documents: Counter[str] = Counter()
             for conversation in conversations:
-                data = conversation.name if conversation.data == "mab" else "longmemeval"
-                engine = Engine("topics", self.tools, topics=config)
-                engine.take(conversation.messages)
+                data = conversation.data if conversation.data == "longmemeval" else conversation.name
+                engine = self.engine(config, conversation)
                 groups.setdefault(data, []).extend(self.scores(engine, conversation, variant))
                 documents[data] += len(engine.memory.user(USER).topics.catalogue())
                 engine.close()
@@ -112,24 +153,41 @@ class Bench:
                 for measure in dict.fromkeys(how for how, _ in scored):
                     mean = Mean.of(value for how, value in scored if how == measure)
                     assert mean is not None
-                    ours = f"{100 * mean.value:.1f} ± {100 * mean.error:.1f}"
-                    known = str(theirs.get(kind, ""))
+                    scale = 1 if measure in SPENT else 100
+                    ours = f"{scale * mean.value:.1f} ± {scale * mean.error:.1f}"
+                    known = "" if measure in SPENT else str(theirs.get(kind, ""))
                     yield Row(name, variant, data, mean.questions, measure, known, ours, documents[data])
 
     def scores(self, engine: Engine, conversation: Conversation, variant: str) -> Iterator[tuple[str, float]]:
-        """(measure, score) of each question."""
-        for question in (one for one in conversation.questions if one.known):
-            if variant == _SUMMARIES:
-                recalled = self.by_summaries(engine, question)
-            else:
-                recalled = engine.recall(question.text, self.budget, question.asked_at)
+        """(measure, score) of each question; the answers are read before any is judged."""
+        behind = engine.memory.maintain(user=USER, views=["topics"]).behind
+        self.open += len(behind)
+        answered = []
+        for question in (one for one in conversation.questions if one.known and not behind):
+            before = Counter(self.counted.spent) if self.counted else Counter[str]()
+            try:
+                if variant == _SUMMARIES:
+                    recalled = self.by_summaries(engine, question)
+                else:
+                    recalled = engine.recall(question.text, self.budget, question.asked_at)
+                spent = self.counted.spent - before if self.counted else Counter[str]()
+                answer = read(question, recalled.text, self.asker) if self.counted else ""
+            except QuestionOpen:
+                self.open += 1
+                continue
+            answered.append((question, answer))
             found = judge(conversation, question, "topics", self.budget, recalled, 0.0)
             if found.evidence is not None:
                 yield "evidence", found.evidence
             if found.answer is not None:
                 yield "answer in text", found.answer
-            if self.tools.chat is not None:
-                yield "judged", score(question, read(question, recalled.text, self.asker), self.asker)
+            for measure in SPENT if self.counted else ():
+                yield measure, float(recalled.tokens if measure == "tokens read" else spent[measure])
+        for question, answer in answered if self.counted and not self.open else ():
+            try:
+                yield "judged", score(question, answer, self.asker)
+            except QuestionOpen:
+                self.open += 1
 
     def by_summaries(self, engine: Engine, question: Question) -> Recalled:
         """The documents whose summaries a model picks, or else those most like the question."""
@@ -227,21 +285,36 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--budget", type=int, default=1000, help="tokens")
     parser.add_argument("--record", type=Path, help="keep a model's answers here, and do not ask again")
+    parser.add_argument("--data", choices=LOADERS, help="other data than the table's")
+    parser.add_argument("--only", help="the conversation of this name")
+    parser.add_argument("--questions", type=int, help="a sample of so many, always the same; else all")
+    parser.add_argument("--variants", default="", help="of a table, with ; between them; else all")
+    parser.add_argument("--offline", action="store_true", help="documents are made without the model")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "infini.json")
     given = parser.parse_args()
     data = {"table1": "mab", "mixing": "locomo", "cost": "locomo"}.get(given.table, "longmemeval")
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        bench = Bench(Path(folder), given.record, given.budget)
-        conversations = load(data, given.path)
+        bench = Bench(Path(folder), given.record, given.budget, offline=given.offline)
+        conversations = [
+            one for one in load(given.data or data, given.path) if given.only in (None, one.name)
+        ]
         if given.table in TABLES:
-            rows = list(bench.table(given.table, conversations))
+            conversations = sample(conversations, given.questions) if given.questions else conversations
+            rows = list(
+                bench.table(given.table, conversations, list(filter(None, given.variants.split(";"))))
+            )
         else:
             rows = list((bench.mixing if given.table == "mixing" else bench.cost)(conversations))
+    if bench.open:
+        sys.exit(f"{bench.open} questions are open in {given.record}: answer them, and run this again")
     for row in rows:
         print(f"{row.variant}, {row.data}, {row.measure}: {row.ours} (theirs {row.theirs or 'none'})")
     output: Path = given.output
     others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
-    every = [*(row for row in others if row["table"] != given.table), *map(asdict, rows)]
+    same = ("table", "variant", "data", "questions")
+    new = {tuple(str(getattr(row, name)) for name in same) for row in rows}
+    every = [row for row in others if tuple(str(row[name]) for name in same) not in new]
+    every += map(asdict, rows)
     every.sort(key=lambda row: str(row["table"]))
     results.write(output, {**_PAGE, "rows": every})
 

@@ -1,4 +1,7 @@
-"""Small exports of chats, for tests."""
+"""Small exports of chats, for tests; and whole files read back."""
+
+from zibaldone.importers.importing import as_error, reading
+from zibaldone.importers.source import OpenedSource
 
 START = 1683554160.0  # 2023-05-08 13:56 UTC
 
@@ -43,3 +46,12 @@ def claude_chat(name, *turns):
             for number, text in enumerate(turns)
         ],
     }
+
+
+def read_file(path, named=None, branches="current"):
+    """The conversations of a whole file. Raises InvalidImport for any fault in it."""
+    with OpenedSource(path) as source:
+        talks = list(reading(source, named, branches).conversations())
+    for refused in (refused for talk in talks for refused in talk.refused):
+        raise as_error(refused)
+    return [talk for talk in talks if talk.messages]

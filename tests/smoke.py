@@ -40,7 +40,7 @@ def main() -> None:
         assert command("--version") == f"{zibaldone.__version__}\n"
         assert "did you mean 'me'" not in command("profile", "--memory", folder)
         command("recall", "x", "--user", "mee", "--memory", folder, code=2)
-    assert json.loads(command("demo", "--json"))
+    assert " of 10" in command("demo")
     print(f"zibaldone {zibaldone.__version__} of {Path(zibaldone.__file__).parent.parent}: all is there")
 
 

@@ -123,6 +123,7 @@ def test_behaviour(opened, tmp_path, clock):
         ("get", ("3",), {"user": "ann"}),
         ("update", (4, "Tulip number four."), {"user": "ann"}),
         ("user.preload", (), {}),
+        ("user.deletions", (), {}),
         ("user.versions", (4,), {}),
         ("user.attachments", (4,), {}),
         ("user.sessions", (), {}),

@@ -1,11 +1,13 @@
 """Infini Memory's tables: each makes its rows, and leaves those of the others."""
 
 import json
+import shutil
 import sys
 
 import pytest
 
 from benchmarks import infini
+from benchmarks.consolidation import RECORDINGS
 
 
 @pytest.fixture
@@ -13,9 +15,10 @@ def made(monkeypatch, tmp_path, paths):
     """Make a table; all rows that the file has afterwards."""
     monkeypatch.delenv("ZIBALDONE_CHAT_MODEL", raising=False)
 
-    def make(table, data):
+    def make(table, data, *options):
         output = tmp_path / "out.json"
-        monkeypatch.setattr(sys, "argv", ["infini", table, str(paths[data]), "--output", str(output)])
+        words = ["infini", table, str(paths[data]), "--output", str(output), *map(str, options)]
+        monkeypatch.setattr(sys, "argv", words)
         infini.main()
         return json.loads(output.read_text())["rows"]
 
@@ -42,3 +45,20 @@ def test_mixing_and_cost(made):
     calls = [int(row["ours"].split()[0]) for row in rows]
     assert calls == sorted(calls, reverse=True)
     assert calls[-1] > 0
+
+
+def test_without_a_model_questions_are_left_open(made, tmp_path):
+    """Pages for what the recordings do not answer, and no rows before all is answered."""
+    with pytest.raises(SystemExit, match="questions are open"):
+        made("table1", "mab", "--record", tmp_path / "answers", "--offline", "--variants", "H")
+    assert list((tmp_path / "answers").glob("topics.pick_documents/*.md"))
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.wide
+def test_reader_a_of_the_recorded_run(made, tmp_path):
+    """A strong model's searches, answers and verdicts over the bundled conversation, replayed."""
+    answers = shutil.copytree(RECORDINGS / "bundled", tmp_path / "answers")
+    rows = made("table2", "bundled", "--data", "bundled", "--record", answers, "--variants", "A;H")
+    judged = {row["variant"]: row["ours"] for row in rows if row["measure"] == "judged"}
+    assert judged == {"A": "98.0 ± 2.0", "H": "72.0 ± 6.4"}

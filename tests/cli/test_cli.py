@@ -104,7 +104,7 @@ def test_bad_input_is_one_line(run, arguments, stdin, said):
 def test_import_says_what_it_did(run, talk):
     """The summary is the answer; how to go on is said beside it."""
     done = run("import", talk)
-    assert done.stdout == "jsonl: 3 messages in 1 conversation for me: 3 added\n"
+    assert done.stdout == "jsonl: 3 messages in 2 conversations for me: 3 added\n"
     assert "zibaldone recall" in done.stderr
 
 
@@ -117,7 +117,7 @@ def test_import_twice_adds_nothing(run, talk):
     } == {
         "format": "jsonl",
         "users": ["me"],
-        "conversations": 1,
+        "conversations": 2,
         "read": 3,
         "added": 0,
         "refused": [],
@@ -225,10 +225,27 @@ def test_a_bad_file_leaves_a_memory_as_it_was(filled, tmp_path):
 
 @pytest.mark.parametrize("command", ["recall x", "messages", "sessions", "users", "export -", "check"])
 def test_no_reading_command_makes_a_memory(run, tmp_path, command):
-    """An empty folder stays one, whatever is asked of it."""
+    """An empty folder stays one, whatever is asked of it; a database that has lost its bytes is none."""
     (tmp_path / "memory").mkdir()
     assert "no memory at" in run(*command.split(), code=2).stderr
     assert list((tmp_path / "memory").iterdir()) == []
+    (lost := tmp_path / "memory" / "zibaldone.sqlite3").touch()
+    assert "no memory at" in run(*command.split(), code=2).stderr
+    assert lost.stat().st_size == 0
+
+
+def test_all_that_a_person_said_is_forgotten(filled):
+    """Under that name in any session; whoever misspells it is asked."""
+    assert "did you mean 'Ann'?" in filled("forget", "--person", "Anne", code=2).stderr
+    assert "would forget 1 message" in filled("forget", "--person", "ann", "--dry-run").stdout
+    assert "forgot 1 message" in filled("forget", "--person", "ann", "--yes").stdout
+    assert "My dentist" not in filled("messages").stdout
+
+
+@pytest.mark.parametrize("typed", ["--user ann admin users", "admin --user ann users", "-u ann users"])
+def test_a_command_of_all_users_takes_no_user(filled, typed):
+    """Rather than leaving the option out of account."""
+    assert "users is of all users: leave --user out" in filled(*typed.split(), code=2).stderr
 
 
 def test_a_folder_below_the_home_is_found(filled, tmp_path, monkeypatch):
@@ -318,7 +335,7 @@ def test_check_passes(filled):
 
 def test_forget_needs_a_selector(filled):
     """Nothing can be forgotten by omission."""
-    assert "--seq, --session, --before or --all" in filled("forget", "--yes", code=2).stderr
+    assert "--seq, --session, --person, --before or --all" in filled("forget", "--yes", code=2).stderr
 
 
 def test_forget_does_not_go_ahead_without_an_answer(filled):

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exports import read_file
 from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
-from zibaldone.importers.importing import read_file
 from zibaldone.importers.source import OpenedSource
 from zibaldone.log.message_input import to_messages
 
@@ -192,7 +192,7 @@ def test_each_file_is_recognised_by_its_own_importer(sample):
 
 def test_every_word_arrives_in_order(sample):
     """Contents are the file's, word for word, in the order of the conversation."""
-    conversations = read_file(sample[1]).conversations
+    conversations = read_file(sample[1])
     contents = [message.content for one in conversations for message in one.messages]
     assert contents == [content for _, content in _TURNS]
 
@@ -203,15 +203,14 @@ def test_reading_twice_gives_the_same(sample, tmp_path):
     again = tmp_path / "elsewhere.txt"
     again.write_bytes(path.read_bytes())
     first, second = (
-        [one.messages for one in read_file(file, named).conversations]
-        for file, named in ((path, None), (again, name))
+        [one.messages for one in read_file(file, named)] for file, named in ((path, None), (again, name))
     )
     assert first == second
 
 
 def test_every_message_has_an_id_of_its_own(sample):
     """No two messages of a file share an id."""
-    conversations = read_file(sample[1]).conversations
+    conversations = read_file(sample[1])
     ids = [message.id for one in conversations for message in one.messages]
     assert all(ids)
     assert len(set(ids)) == len(ids)
@@ -219,7 +218,7 @@ def test_every_message_has_an_id_of_its_own(sample):
 
 def test_every_message_can_be_stored(sample):
     """What an importer gives, the border of the memory takes as it is."""
-    conversations = read_file(sample[1]).conversations
+    conversations = read_file(sample[1])
     for one in conversations:
         assert to_messages(one.messages, session=None) == list(one.messages)
 
@@ -246,7 +245,7 @@ def test_a_file_that_was_cut_off_is_refused_or_ends_at_a_line(sample, tmp_path, 
     cut = tmp_path / "cut"
     cut.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
     try:
-        conversations = read_file(cut, name).conversations
+        conversations = read_file(cut, name)
     except InvalidImport as error:
         where = str(error)
     else:

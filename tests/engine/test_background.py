@@ -30,7 +30,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """Memories do not wait for more of what is said."""
-    monkeypatch.setattr("zibaldone.api.wiring.GATHER_S", 0.0)
+    monkeypatch.setattr("zibaldone.api.admin.GATHER_S", 0.0)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from exports import read_file
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation
-from zibaldone.importers.importing import read_file
 
 Write = Callable[[object], Path]
 Read = Callable[[object], list[Conversation]]
@@ -31,7 +31,7 @@ def write(tmp_path):
 @pytest.fixture
 def read(write):
     """The conversations of a file of this content, whose format is recognised."""
-    return lambda content: list(read_file(write(content)).conversations)
+    return lambda content: list(read_file(write(content)))
 
 
 @pytest.fixture

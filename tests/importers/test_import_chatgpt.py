@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from zibaldone.importers.importing import read_file
+from exports import read_file
 
 START = 1683554160.0  # 2023-05-08 13:56 UTC
 
@@ -147,7 +147,7 @@ def test_all_branches(write):
     one = conversation(
         "c", a=node("root", "user", "Q"), b=node("a", "assistant", "old"), c=node("a", "assistant", "new")
     )
-    (talk,) = read_file(write([one]), branches="all").conversations
+    (talk,) = read_file(write([one]), branches="all")
     assert [(m.content, m.metadata.get("branch")) for m in talk.messages] == [
         ("Q", None),
         ("old", "other"),

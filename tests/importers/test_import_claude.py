@@ -2,7 +2,7 @@
 
 import pytest
 
-from zibaldone.importers.importing import read_file
+from exports import read_file
 
 
 def chat(*messages, **more):
@@ -71,7 +71,7 @@ def test_edited_and_retried_messages_are_other_branches(read, write):
         said("4", "assistant", text="Two hours.", parent_message_uuid="2", created_at="2024-01-15T10:31:00Z"),
     ]
     assert contents(read([chat(*messages)])) == ["How long?", "Two hours."]
-    everything = read_file(write([chat(*messages)]), branches="all").conversations
+    everything = read_file(write([chat(*messages)]), branches="all")
     assert [(m.content, m.metadata.get("branch")) for m in everything[0].messages] == [
         ("How lomg?", "other"),
         ("How long?", None),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from exports import read_file
 from zibaldone import InvalidInput, Memory
-from zibaldone.importers.importing import read_file
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def messages(write):
 
 def all_of(path):
     """The messages of a file, a folder or an archive."""
-    return [message for talk in read_file(path).conversations for message in talk.messages]
+    return [message for talk in read_file(path) for message in talk.messages]
 
 
 def shape(message):
@@ -98,6 +98,68 @@ def test_whatsapp_again_after_more_was_said(write, tmp_path):
         assert (done.read, done.added) == (4, 1)
 
 
+PAIR = [
+    "24/01/24, 10:00 - Ann: ok",
+    "24/01/24, 10:00 - Ben: ok",
+    "24/01/24, 10:00 - Ben: ok",
+    "24/01/24, 10:05 - Ann: Until eight.",
+    "24/01/24, 10:06 - Ben: Yes.",
+]
+
+
+def test_whatsapp_of_a_long_chat_begins_later_when_it_is_exported_again(write, tmp_path):
+    """Nothing but who speaks first then may be stored twice, and all of it is one session."""
+    with Memory(tmp_path / "memory") as memory:
+        assert memory.user("ann").import_(write("\n".join(PAIR))).added == 5
+        cut_off = [*PAIR[2:], "25/01/24, 09:00 - Ben: Back home."]
+        done = memory.user("ann").import_(write("\n".join(cut_off)))
+        assert (done.conversations, done.read, done.added) == (1, 4, 2)
+        assert len(memory.user("ann").sessions()) == 1
+        elsewhere = [line.replace("Ben", "Zoe") for line in PAIR]
+        assert memory.user("ann").import_(write("\n".join(elsewhere))).added == 5
+
+
+def test_whatsapp_in_other_languages(tmp_path):
+    """Media and what the program says are told by their form; the bytes of files are kept."""
+    lines = [
+        "[24/1/24, 10:00:01] Familia: \u200eLos mensajes están cifrados.",
+        "\u200e[24/1/24, 10:00:02] Ann: \u200e<adjunto: 00001-PHOTO.jpg>",
+        "[24/1/24, 10:00:03] Ann: \u200eIMG-1.jpg (Datei angehängt)",
+        "[24/1/24, 10:00:04] Ben: \u200eSe eliminó este mensaje.",
+        "[24/1/24, 10:00:05] Ben: <Medien ausgeschlossen>",
+        "[24/1/24, 10:00:06] Ben: Vale \u200e<Se editó este mensaje.>",
+    ]
+    with zipfile.ZipFile(tmp_path / "chat.zip", "w") as packed:
+        packed.writestr("_chat.txt", "\n".join(lines))
+        packed.writestr("00001-PHOTO.jpg", b"jpeg")
+    with Memory(tmp_path / "memory") as memory:
+        assert memory.user("ann").import_(tmp_path / "chat.zip", attachments=True).files == 1
+        stored = memory.messages(user="ann", include_tool_traffic=True)
+    attached = [[file.get("name") for file in m.metadata.get("attachments", ())] for m in stored]
+    assert attached == [[], ["00001-PHOTO.jpg"], ["IMG-1.jpg"], [], [None], []]
+    assert [m.is_noise for m in stored] == [True, False, False, True, False, False]
+
+
+def test_telegram_messages_without_words(write):
+    """Polls, places and contacts are told, too; a chat of nobody any more is called that."""
+    sent = [
+        {"poll": {"question": "When?", "closed": False, "answers": [{"text": "Now", "voters": 2}]}},
+        {"location_information": {"latitude": 52.5, "longitude": 13.4}},
+        {"contact_information": {"first_name": "Bo", "phone_number": "+49 30"}},
+        {"photo": "(File not included. Change data exporting settings to download.)"},
+    ]
+    base = {"type": "message", "from": None, "date": "2024-01-15T10:31:00", "text": ""}
+    messages = [{**base, "id": number, **fields} for number, fields in enumerate(sent)]
+    found = all_of(write({"name": None, "type": "personal_chat", "id": 7, "messages": messages}))
+    assert [message.content for message in found] == [
+        "[poll: When?, Now]",
+        "[location: 52.5, 13.4]",
+        "[contact: Bo, +49 30]",
+        "[image]",
+    ]
+    assert found[0].metadata["title"] == found[0].name == "Deleted account"  # and not the owner
+
+
 def test_telegram_account(write):
     """All chats; texts of parts, service messages, files."""
     found = all_of(write(export("telegram.json")))
@@ -126,6 +188,31 @@ def test_slack(folder, tmp_path):
     ]
     assert (done.format, done.refusals) == ("slack", 1)
     assert done.refused[0].where.endswith("general/2024-01-15.json: $[4].ts")
+
+
+def test_slack_as_it_is_shown(folder):
+    """Direct messages by their people, links and signs as Slack shows them, and what apps say."""
+    said = "<@U1> &lt;3 <#C1|hives> <https://x.example|the plan> <mailto:a@b.c|a@b.c>"
+    app = {
+        "bot_id": "B",
+        "username": "git",
+        "text": "",
+        "attachments": [{"title": "PR 1", "text": "Fix &amp; go"}],
+    }
+    found = all_of(
+        folder(
+            {
+                "users.json": [{"id": "U1", "name": "ann"}, {"id": "U2", "name": "ben"}],
+                "dms.json": [{"id": "D1", "members": ["U1", "U2"]}],
+                "D1/2024-01-15.json": [{"user": "U2", "text": said, "ts": "1.1"}, {**app, "ts": "2.1"}],
+            }
+        )
+    )
+    assert [message.content for message in found] == [
+        "@ann <3 #hives the plan (https://x.example) a@b.c",
+        "PR 1\nFix & go",
+    ]
+    assert found[0].metadata["title"] == "ann, ben"
 
 
 def test_discord_authors(write):
@@ -164,12 +251,29 @@ def test_mbox(write):
     assert second.metadata["attachments"][0]["name"] == "bill.pdf"
 
 
+def test_mbox_of_any_charset(tmp_path):
+    """Mails in the charsets of their time are read, in a folder as well, and one of an unknown one, too."""
+    mail = (
+        "From 1@xxx Mon Jan 15 10:30:00 +0000 2024\nFrom: Bea <b@x>\nMessage-ID: <{0}@x>\n"
+        "Content-Type: text/plain; charset={0}\nContent-Transfer-Encoding: 8bit\n\nGrüße\n\n"
+    )
+    for name in ("Inbox", "Mail/All mail.mbox"):
+        path = tmp_path / "mails" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(mail.format("latin-1").encode("latin-1") + mail.format("nonsense").encode())
+        assert [message.content for message in all_of(path)] == ["Grüße", "Grüße"]
+    assert len(all_of(tmp_path / "mails")) == 4
+
+
 def test_gemini_in_a_takeout(tmp_path):
-    """Questions and answers from the archive; what nobody asked is left out."""
+    """Questions and answers from the archive; what nobody asked is left out, what was answered never."""
     path = tmp_path / "takeout.zip"
+    activities = json.loads(export("gemini.json"))
+    activities.append({**activities[0], "title": "Gefragt: Wie lange?", "time": "2024-01-14T10:30:00Z"})
     with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", export("gemini.json"))
-    found = all_of(path)
+        packed.writestr("Takeout/My Activity/Gemini Apps/MyActivity.json", json.dumps(activities))
+    *found, german, _ = all_of(path)
+    assert german.content == "Gefragt: Wie lange?"
     assert [shape(m)[::2] for m in found] == [
         ("user", "How long does rye rise?"),
         ("assistant", "Two hours.\n\nKeep it > 24 °C"),
@@ -216,6 +320,17 @@ def test_a_folder_of_notes(folder):
     assert (bees.content, bees.session) == ("# Hives\nThree.", "note:Bees.md")
     assert (bees.metadata["title"], bees.metadata["tags"]) == ("My bees", ["hive", "honey"])
     assert [note.time.date().isoformat() for note in (bees, day)] == ["2024-01-15", "2024-02-03"]
+
+
+def test_exports_that_lie_beside_those_of_another_format_are_named(folder, tmp_path):
+    """An import is of one format: what is left to other imports is in the report."""
+    path = folder({"result.json": export("telegram.json"), "chat.txt": IOS, "old.zip": "x", "a.jpg": "x"})
+    with Memory(tmp_path / "memory") as memory:
+        done = memory.user("ann").import_(path, me=["Ben"])
+    assert done.format == "telegram"
+    assert done.notes == (
+        "not read, since an import is of one format: chat.txt, old.zip: give each by itself",
+    )
 
 
 def test_sharegpt(messages):
@@ -341,6 +456,18 @@ def test_only_the_owner_s_words_become_notes(write, tmp_path, me, notes):
         assert "penicillin" in memory.recall("Who is allergic to penicillin?", user="ann").text
 
 
+def test_what_the_owner_says_by_name_is_of_the_owner(write, tmp_path):
+    """A note of the user's as any other: what is said elsewhere without a name repeats it, or ends it."""
+    with Memory(tmp_path / "memory") as memory:
+        ann = memory.user("ann")
+        memory.add({"content": "I am allergic to nuts.", "time": "2024-01-01"}, user="ann")
+        memory.add({"content": "I live in Oslo.", "time": "2024-01-01"}, user="ann")
+        ann.import_(write(AMONG_FRIENDS + "15/12/24, 10:00 - Ann: I live in Bergen.\n"), me=["Ann"])
+        memory.maintain()
+        held = [(note.text, note.about) for note in ann.profile.entries() if note.holds]
+        assert held == [("I am allergic to nuts.", "user"), ("I live in Bergen.", "user")]
+
+
 def test_until_told_who_is_me_nobody_s_words_are_the_owner_s(write, tmp_path):
     """The report names who speaks, and how to say it; told after a forgetting, the import is mended."""
     with Memory(tmp_path / "memory") as memory:
@@ -353,6 +480,7 @@ def test_until_told_who_is_me_nobody_s_words_are_the_owner_s(write, tmp_path):
         memory.user("ann").import_(write(AMONG_FRIENDS), me=["Ann"], again=True)
         memory.maintain()
         assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+        assert memory.user("ann").import_(write(AMONG_FRIENDS)).notes == ()  # of nothing new
 
 
 def test_me_is_somebody_who_speaks(write, tmp_path):

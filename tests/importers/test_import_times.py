@@ -2,10 +2,11 @@
 
 import json
 
+from exports import read_file
 from zibaldone.api.memory import Memory
 from zibaldone.core import Message
 from zibaldone.core.validation import to_time
-from zibaldone.importers.importing import read_file, timed
+from zibaldone.importers.importing import timed
 
 MORNING, NOON = to_time("2023-05-08T09:00:00Z"), to_time("2023-05-08T12:00:00Z")
 
@@ -62,7 +63,7 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         memory.builds.rebuild(user="ann")
         assert (said(), known()) == before
         memory.user("ann").export(path=tmp_path / "out.jsonl")
-    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl").conversations[0].messages] == [
+    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl")[0].messages] == [
         False,
         False,
         False,

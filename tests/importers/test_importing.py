@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exports import read_file
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers import get, names, recognise
-from zibaldone.importers.importing import NoUser, read_file, reading
+from zibaldone.importers.importing import NoUser, reading
 from zibaldone.importers.source import OpenedSource
 
 HEADS = {
@@ -101,7 +102,7 @@ def test_json_that_is_wrong_elsewhere(fault, content, place):
 def test_a_note_by_itself(tmp_path):
     """One Markdown file is a vault of one."""
     (tmp_path / "gifts.md").write_text("# Gifts\n\nA scarf for Anna.\n")
-    (conversation,) = read_file(tmp_path / "gifts.md").conversations
+    (conversation,) = read_file(tmp_path / "gifts.md")
     assert [message.content for message in conversation.messages] == ["# Gifts\n\nA scarf for Anna."]
     assert conversation.name == "gifts"
 
@@ -175,7 +176,7 @@ def test_any_json_is_read_or_refused(write, name, value):
     path = write([value] if name != "jsonl" else value)
     for named in (name, None):
         try:
-            found = read_file(path, named).conversations
+            found = read_file(path, named)
         except InvalidImport:
             continue
         assert all(message.id and message.content is not None for one in found for message in one.messages)

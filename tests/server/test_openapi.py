@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from zibaldone.server.inputs import body_shape, query_shape
 from zibaldone.server.rest import OPERATIONS
 from zibaldone.server.rest.openapi import document
-from zibaldone.server.rest.shapes import body_shape, query_shape
 
 DOCUMENT = document(OPERATIONS, "1.2.3")
 

@@ -98,7 +98,7 @@ CHANGES = set(
 )
 BY_REST = [operation for operation in OPERATIONS if operation.rest]
 BY_CLI = [operation for operation in OPERATIONS if operation.cli]
-BY_TOOL = [(operation, tool) for operation in OPERATIONS for tool in operation.mcp]
+BY_TOOL = [(operation, tool.name) for operation in OPERATIONS for tool in operation.tools]
 
 
 def user_of(operation):
@@ -195,7 +195,7 @@ def test_every_operation_has_a_row():
     assert ROWS.keys() == {operation.name for operation in OPERATIONS}
     for operation in OPERATIONS:
         assert bool(ROWS[operation.name].command) == bool(operation.cli), operation.name
-        assert ROWS[operation.name].tools.keys() == set(operation.mcp)
+        assert ROWS[operation.name].tools.keys() == {tool.name for tool in operation.tools}
     assert {tool for _, tool in BY_TOOL} == TOOLS.keys()
 
 

@@ -49,6 +49,7 @@ def browser(tmp_path_factory):
     with servers(home) as serving:
         base = serving()
         with httpx2.Client(base_url=base, headers={"Origin": base}, timeout=60) as client:
+            client.home = home
             yield client
 
 
@@ -284,7 +285,8 @@ def test_a_receipt_has_an_address(browser):
     assert "1 message added" in text_of(browser.get(str(imported.url)).text)
     link = re.search(r'href="([^"]+file=1[^"]*)"', imported.text)[1]
     assert browser.get(unescape(link)).json()["added"] == 1
-    browser.post("/forget?user=flo", data={"everything": "yes", "name": "flo"})
+    with Memory(browser.home) as beside:  # as the command line does
+        beside.forget(user="flo", everything=True)
     assert browser.get(unescape(link)).status_code == 404  # it might quote what is forgotten
 
 
@@ -338,6 +340,34 @@ def test_a_file_is_imported(browser):
     assert "notes.bin" in text_of(broken.text)
     assert "upload" not in text_of(broken.text)
     assert post(browser, "/import", "ida", {"file": ""}).status_code == 422
+
+
+def test_what_nobody_is_known_to_have_said_is_not_yours(browser):
+    """A mail without a sender, among others'."""
+    mail = "From 1@x Mon Jan 15 10:30:00 2024\n{}Message-ID: <{}@x>\n\nHello.\n\n"
+    sent = mail.format("", 1) + mail.format("From: Ben <b@x>\n", 2)
+    post(browser, "/import", "vic", {"me": "Ben"}, files={"file": ("Inbox", sent.encode(), "text/plain")})
+    unsigned, signed = (text_of(get(browser, f"/message/{seq}", user="vic")) for seq in (1, 2))
+    assert "You" not in unsigned
+    assert "You" in signed
+
+
+def test_an_import_is_told_who_speaks_and_how_dates_are_written(browser):
+    """Where a file does not say it; what is forgotten comes back where that is wished."""
+    chat = b"3/4/24, 10:00 - Ann: I am allergic to nuts.\n3/4/24, 10:01 - Ben: I live in Leeds.\n"
+    send = {"files": {"file": ("chat.txt", chat, "text/plain")}}
+    report = text_of(post(browser, "/import", "uma", {}, **send).text)
+    assert "several people speak in it: Ann, Ben." in report
+    assert "day first was taken" in report
+    post(browser, "/forget", "uma", {"everything": "yes", "name": "uma"})
+    assert "no 'Cy' speaks in it" in text_of(post(browser, "/import", "uma", {"me": "Cy"}, **send).text)
+    told = {"me": " ann ;", "dates": "mdy", "again": "yes"}
+    assert "2 messages added" in text_of(post(browser, "/import", "uma", told, **send).text)
+    (session,) = re.findall(r"whatsapp%3A\w+", get(browser, "/sessions", user="uma"))
+    assert "You 4 Mar 2024" in text_of(get(browser, "/session", user="uma", name=session.replace("%3A", ":")))
+    notes = text_of(get(browser, "/profile", user="uma"))
+    assert "I am allergic to nuts. 4 Mar 2024" in notes
+    assert "About others" not in notes
 
 
 @pytest.mark.parametrize(

@@ -180,32 +180,24 @@ def _turns(
 ) -> list[dict[str, Any]]:
     """A content's words and calls as one message, and one for each result; thoughts are nobody's words."""
     role = "user" if author == "user" else "assistant"
-    words: list[str] = []
-    calls: list[dict[str, Any]] = []
+    words: list[Any] = []
     turns: list[dict[str, Any]] = []
     for part in content.parts or []:
         if part.text and not part.thought:
             words.append(part.text)
         elif call := part.function_call:
-            called = {"name": call.name, "arguments": _json(call.args or {})}
-            calls.append({"id": call.id, "type": "function", "function": called})
+            words.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.args or {}})
         elif result := part.function_response:
-            output = _json(result.response or {})
+            output = json.dumps(result.response or {}, ensure_ascii=False, default=str)
             turns.append({"role": "tool", "content": output, "name": result.name, "tool_call_id": result.id})
         elif kind := next((kind for kind in ("inline_data", "file_data") if getattr(part, kind)), None):
             words.append(f"[{getattr(part, kind).mime_type or 'file'}]")
-    if words or calls:
+    if words:
         speaker = None if author in ("user", "model", "assistant") else author
-        turns.insert(0, {"role": role, "content": "\n".join(words) or None, "name": speaker})
-        if calls:
-            turns[0]["tool_calls"] = calls
+        turns.insert(0, {"role": role, "content": words, "name": speaker})
     for place, turn in enumerate(turns):
         turn.update(time=time, metadata=dict(metadata), id=f"{name}/{place}" if name else None)
     return turns
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _entry(unit: Evidence) -> MemoryEntry:

@@ -8,7 +8,6 @@ await block.aput(await chat.aget_all(), session_id="trip")   # what is left of a
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from zibaldone.adapters.quotation import recalled_for, without_tags
@@ -78,21 +77,16 @@ class RecallBlock(BaseMemoryBlock[str]):
 def _turn(message: ChatMessage) -> dict[str, Any]:
     """A message as `Memory.add` takes it; pictures and files are named in brackets."""
     role = _ROLES.get(message.role, message.role.value)
-    words: list[str] = []
-    calls: list[dict[str, Any]] = []
+    parts: list[Any] = []
     for block in message.blocks:
         if isinstance(block, TextBlock):
-            words.append(block.text)
+            parts.append(block.text)
         elif isinstance(block, ToolCallBlock):
-            kwargs = block.tool_kwargs
-            arguments = kwargs if isinstance(kwargs, str) else json.dumps(kwargs, default=str)
-            function = {"name": block.tool_name, "arguments": arguments}
-            calls.append({"id": block.tool_call_id, "type": "function", "function": function})
+            called = {"id": block.tool_call_id, "name": block.tool_name, "input": block.tool_kwargs}
+            parts.append({"type": "tool_use", **called})
         elif block.block_type in _MEDIA:
-            words.append(f"[{block.block_type}]")
-    turn: dict[str, Any] = {"role": role, "content": "\n".join(words)}
-    if calls:
-        turn |= {"tool_calls": calls, "content": turn["content"] or None}
+            parts.append(f"[{block.block_type}]")
+    turn: dict[str, Any] = {"role": role, "content": parts}
     if call_id := message.additional_kwargs.get("tool_call_id"):
         turn["tool_call_id"] = str(call_id)
     return turn

@@ -192,9 +192,8 @@ def _tool_turn(part: BaseToolCallPart | BaseToolReturnPart) -> dict[str, Any]:
             "tool_call_id": part.tool_call_id,
             "time": part.timestamp,
         }
-    called = {"name": part.tool_name, "arguments": part.args_as_json_str()}
-    call = {"id": part.tool_call_id, "type": "function", "function": called}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
+    called = {"id": part.tool_call_id, "name": part.tool_name, "input": part.args_as_json_str()}
+    return {"role": "assistant", "content": [{"type": "tool_use", **called}]}
 
 
 def _text(content: object) -> str:

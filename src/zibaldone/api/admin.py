@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from zibaldone.api.config import LONGEST_S
 from zibaldone.api.wiring import Wiring
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import (
@@ -18,6 +20,7 @@ from zibaldone.core.validation import (
     function,
     key,
     members,
+    number,
     option,
     to_time,
     type_of,
@@ -29,11 +32,11 @@ from zibaldone.engine.forgetting import Receipt
 from zibaldone.engine.imports import Imported, import_source
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.inspection import Integrity, Stats
-from zibaldone.engine.leases import LEASE_S
+from zibaldone.engine.leases import LEASE_S, Leases
 from zibaldone.engine.verification.receipts import Verification, read_receipt, write_receipt
 from zibaldone.engine.verification.verifying import verify
-from zibaldone.engine.worker import TURN_S
-from zibaldone.errors import InvalidInput
+from zibaldone.engine.worker import TURN_S, BackgroundWorker
+from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.importers.base import Branches, DateOrder
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
@@ -48,6 +51,10 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
 
+# How long a user is quiet before the background reads what they said, or has talked: until then a recall
+# reads it, and a step that takes in ten turns costs as much as a step for one.
+GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
+_logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
 
 
@@ -96,9 +103,28 @@ class Admin:
         much to be read has it read in turns of `turn_s`, and lets others go first after each. Raises
         InvalidInput where a worker runs already.
         """
-        self._wiring.start_worker(
-            threads=threads, poll_s=poll_s, lease_s=lease_s, turn_s=turn_s, leased=leased
+        wiring = self._wiring
+        count("threads", threads, least=1)
+        number("poll_s", poll_s, least=0.05, most=LONGEST_S)
+        number("lease_s", lease_s, least=0.2, most=LONGEST_S)
+        number("turn_s", turn_s, least=0, most=LONGEST_S)
+        if wiring.worker is not None:
+            raise InvalidInput("this memory is maintained in the background already")
+        try:
+            self._database.saved.sweep()
+        except StorageError as error:  # whoever starts next tries again
+            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
+        wiring.leases = Leases(self._database, lease_s=lease_s) if flag("leased", leased) else None
+        wiring.worker = BackgroundWorker(
+            wiring.maintain_in_background,
+            wiring.backlog.look,
+            threads=threads,
+            poll_s=poll_s,
+            gather_s=GATHER_S,
+            longest_s=_LONGEST_GATHER_S,
+            turn_s=turn_s,
         )
+        wiring.worker.start()
 
     def attach(self, make: Callable[[Database, Tokenizer], V]) -> V:
         """Let the memory drive one more view, such as a KVMemory's; returns what `make` makes.

@@ -107,9 +107,9 @@ class Config:
             audit=self.audit or settings.switch("AUDIT"),
             blocks=self.blocks or settings.text("BLOCKS"),
             replica=self.replica or replica,
-            user_keys=self.user_keys or settings.user_keys(),
-            wall_key=self.wall_key or settings.wall_key(),
-            index_mb=self.index_mb or settings.index_mb(),
+            user_keys=self.user_keys or settings.text("USER_KEYS"),
+            wall_key=self.wall_key or settings.key("WALL_KEY"),
+            index_mb=self.index_mb or settings.whole("INDEX_MB", least=1),
         )
 
 

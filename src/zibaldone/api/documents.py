@@ -10,21 +10,20 @@ any other message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from zibaldone import log
+from zibaldone.api.wiring import Wiring
 from zibaldone.core import Message
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import file_path, shown, whole_text
 from zibaldone.engine.inspection import read_view
 from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
-from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation
 from zibaldone.views.topics.editing import (
     Conflict,
@@ -39,10 +38,6 @@ from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import write_folder
 from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.index import ReadingIndex
-from zibaldone.views.topics.view import TopicsView
-
-# Stores a user's edits and lets the view read them; also why it could not.
-AddEdits = Callable[[Sequence[Message]], tuple[list[Message], tuple[Behind, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +60,10 @@ class TopicsEdited:
 class Topics:
     """One user's topic documents as the topics view has made them up to now; `maintain` makes them."""
 
-    def __init__(
-        self, database: Database, view: TopicsView, user: str, *, add: AddEdits, now: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, wiring: Wiring, user: str) -> None:
         """Use `memory.user(name).topics`."""
-        self._database, self._view, self._user, self._add, self._now = database, view, user, add, now
+        self._wiring, self._database, self._user = wiring, wiring.database, user
+        self._view = wiring.variants.serving(user, wiring.topics)
 
     def documents(self) -> list[Document]:
         """List the documents; CURRENT, the facts that are not filed yet, comes last, unless it is empty."""
@@ -105,10 +99,11 @@ class Topics:
             raise InvalidInput(
                 f"user {self._user!r} has no topic documents: maintain(views=['topics']) makes them"
             )
-        now = When.of(self._now().replace(microsecond=0))
+        now = self._wiring.now()
         with self._database.write(self._user) as connection:
-            log.note_export(connection, self._user, str(target), self._now())
-        return TopicsExported(target, write_folder(target, documents, self._user, now))
+            log.note_export(connection, self._user, str(target), now)
+        when = When.of(now.replace(microsecond=0))
+        return TopicsExported(target, write_folder(target, documents, self._user, when))
 
     def edit(self, doc_id: str, text: str, *, before: str | None = None) -> TopicsEdited:
         """Take over the entries of one document's edited text; its titles and its summary follow them.
@@ -140,7 +135,8 @@ class Topics:
             return TopicsEdited((), ())
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
-        stored, behind = self._add(to_messages(doc_id, edits))
+        stored = self._wiring.add(self._user, to_messages(doc_id, edits))
+        behind = self._wiring.maintain(self._user, [self._wiring.topics]).behind
         return TopicsEdited(tuple(message for message in stored if message.seq > last), (), behind)
 
     def _library(self) -> Library:

@@ -18,13 +18,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.core import Evidence, Message
+from zibaldone.api.wiring import Wiring
+from zibaldone.core import Message
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import count, members, shown, whole_text, words
+from zibaldone.engine import forgetting
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput
 from zibaldone.log import ITEM_SESSIONS
-from zibaldone.storage.database import Database
+from zibaldone.log.filters import Narrowing
+from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 _ROLE = "tool"  # of items: no person said them
 _PART = "item"
@@ -33,10 +36,6 @@ _PASSAGES = 4  # asked for at first for each item that is wanted, since a long o
 
 Namespace = Sequence[str]
 Place = tuple[Namespace, str]  # a namespace, and the item's key in it
-AddPuts = Callable[[Sequence[Message]], None]  # stores them, all or none
-# Ranks the messages of these seqs: a query, how many passages, which seqs; the best first.
-RankMessages = Callable[[str, int, frozenset[int]], Sequence[Evidence]]
-ForgetSeqs = Callable[[Sequence[int]], Receipt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +66,9 @@ class StoredItem:
 class Items:
     """One user's items."""
 
-    def __init__(
-        self, database: Database, user: str, *, add: AddPuts, rank: RankMessages, forget: ForgetSeqs
-    ) -> None:
+    def __init__(self, wiring: Wiring, user: str) -> None:
         """Use `memory.user(name).items`."""
-        self._database, self._user = database, user
-        self._add, self._rank, self._forget = add, rank, forget
+        self._wiring, self._database, self._user = wiring, wiring.database, user
 
     def put(
         self,
@@ -93,7 +89,7 @@ class Items:
 
     def put_all(self, puts: Iterable[ItemPut]) -> None:
         """Store several, all of them or none."""
-        self._add([_to_message(put) for put in members("puts", puts)])
+        self._wiring.add(self._user, [_to_message(put) for put in members("puts", puts)])
 
     def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """The item as it is now; None when there is none."""
@@ -152,7 +148,7 @@ class Items:
         sessions = [_session(namespace, key) for namespace, key in members("places", places)]
         with self._database.read(self._user) as connection:
             seqs = [seq for name in sessions for seq in log.seqs_where(connection, self._user, session=name)]
-        return self._forget(seqs)
+        return self._wiring.forget(self._user, forgetting.selector(seqs, None, None, everything=False))
 
     def _index(self, connection: Connection, prefix: Namespace) -> dict[int, log.Session]:
         """The sessions of the items below a namespace, by the seqs of their last messages."""
@@ -169,9 +165,11 @@ class Items:
 
     def _scores(self, query: str, seqs: frozenset[int], wanted: int) -> dict[int, float]:
         """Score the `wanted` best of these messages, or all that can be ranked; the best first."""
-        passages = _PASSAGES * max(wanted, 1)
+        passages, wiring = _PASSAGES * max(wanted, 1), self._wiring
         while True:
-            ranked = self._rank(query, passages, seqs)
+            question = wiring.unread_question(query, self._user, None, passages * PASSAGE_TOKENS, None)
+            within = replace(question, within=seqs)
+            ranked = wiring.passages(self._database, within, passages, Narrowing())
             scores: dict[int, float] = {}
             for unit in ranked:
                 scores.setdefault(unit.sources[0], unit.score)

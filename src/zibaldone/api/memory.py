@@ -106,6 +106,8 @@ class Memory:
         option("config", config, Config)
         self._wiring = Wiring(file_path("path", path), embedder, chat, reranker, key, config)
         self._database = self._wiring.database
+        if config.background:
+            self.admin.start_worker()
 
     @classmethod
     def from_env(

@@ -1,8 +1,8 @@
 """The table of operations: each thing that can be done with a memory, once for every door.
 
-REST's routes, requests and OpenAPI document and the commands of the command line are made from it; MCP tools take
-their rights from it. A new operation is one entry here and one row in tests/server/test_operations. A door
-that does more than call the method and show its result registers a function under the operation's name.
+REST's routes, requests and OpenAPI document, the commands of the command line and MCP's tools with their arguments
+are made from it. A new operation is one entry here and one row in tests/server/test_operations. A door that does
+more than call the method and show its result registers a function under the operation's name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal
+
+from zibaldone.core import DEFAULT_SESSION
 
 REQUIRED: Final = object()  # in place of a default
 VIEWS = ("chunks", "hierarchy", "messages", "notes", "topics")
@@ -76,6 +78,16 @@ class Cli:
     defaults: Mapping[str, Any] = field(default_factory=dict)  # that are otherwise than the method's
 
 
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool by MCP: a model has words of its own for what it gives, and is shown text."""
+
+    name: str
+    title: str
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()  # of topic documents their view has them
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """An action on a memory, with the doors that offer it."""
@@ -92,7 +104,7 @@ class Operation:
     has_filter: bool = False  # the method takes what narrows it as one Filter
     rest: Rest | None = None
     cli: Cli | None = None
-    mcp: tuple[str, ...] = ()  # tools
+    tools: tuple[Tool, ...] = ()
 
     def parameters_of(self, door: Door) -> tuple[Parameter, ...]:
         """The parameters that a door has."""
@@ -166,6 +178,13 @@ _RECORDED = (
 _SHARED = Parameter(
     "shared", "texts", "Of what is shared with the user, only these memories; all of it unless given.", None, None, 16)
 _BUDGET: dict[str, Any] = {"least": 1, "most": 100_000, "flags": "--budget -b"}
+_WHICH_SCOPE = _text("scope", "a shared memory, as headers name it; it has numbers of its own", "")
+_QUERY = _text("query", "one narrow question, or words", REQUIRED, least=1, most=10_000)
+_ABOUT = _text("about", "a question, or words", "", most=10_000)
+_IN_SESSION = _text("session", "a session's name, as the headers have it", "")
+_FROM = _text("since", "from this day or time on, such as 2023-05-08", "")
+_TO = _text("until", "up to this day, or before this time", "")
+_TOKENS: dict[str, Any] = {"least": 100, "most": 8000}
 _NO_HIERARCHY = "nothing yet: 'zibaldone maintain --view hierarchy' makes episodes and themes"
 _TALK = (
     {"id": "chat-7/1", "content": "I moved to Lisbon in May.", "time": "2024-06-01T09:00:00Z"},
@@ -186,7 +205,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "write", agents="narrows",
         rest=Rest("POST", "messages", "Added", body="AddMessages", statuses=(201, 200), problems=(409,),
                   example={"body": {"session": "chat-7", "messages": _TALK}}),
-        cli=Cli("add"), mcp=("remember",)),
+        cli=Cli("add"),
+        tools=(Tool(
+            "remember", "Remember",
+            "Keep something that was said, word for word, for later conversations. Call it when the user states something"
+            " that should outlast this conversation: facts about them, preferences, decisions, instructions, plans. Give"
+            " the user's own words, not a summary.",
+            (_WHICH_SCOPE, _text("content", "the words", REQUIRED, least=1, most=200_000),
+             Parameter("role", "choice", "who said them", "user", choices=("user", "assistant")),
+             _text("session", "a name for this conversation", DEFAULT_SESSION, least=1))),)),
     Operation(
         "importFile", "admin.import_",
         "Import conversations: an export of ChatGPT, Claude, WhatsApp, Slack and others, or chats as JSON.",
@@ -211,7 +238,13 @@ OPERATIONS: tuple[Operation, ...] = (
          _number("last", "The newest so many, in place of a page.", None, 1, LONGEST_PAGE), _NOISE),
         agents="narrows", has_filter=True,
         rest=Rest("GET", "messages", "MessagePage", example={"query": {"session": "chat-7", "limit": 50}}),
-        cli=Cli("messages", defaults={"limit": None}), mcp=("read_session",)),
+        cli=Cli("messages", defaults={"limit": None}),
+        tools=(Tool(
+            "read_session", "Read a session",
+            "Read a conversation: from its beginning, or what was said around a message that recall showed.",
+            (_WHICH_SCOPE, _IN_SESSION, _number("around", "number of a message", 0, 0),
+             _text("start", "where to read on, as answers show it: 57 or 57+600", ""),
+             _number("budget", "most tokens of the answer", 1000, **_TOKENS))),)),
     Operation(
         "getMessage", "get", "Get one message by its id.", (_AGENT,), agents="narrows",
         rest=Rest("GET", "messages/{id:path}", "Message", problems=(404,), example={"path": {"id": "chat-7/1"}})),
@@ -231,7 +264,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "listSessions", "user.sessions", "List sessions in the order of their first messages.", (_AFTER, _LIMIT),
         rest=Rest("GET", "sessions", "SessionPage"),
-        cli=Cli("sessions", defaults={"limit": None}), mcp=("sessions",)),
+        cli=Cli("sessions", defaults={"limit": None}),
+        tools=(Tool(
+            "sessions", "List sessions",
+            "List conversations with dates, sizes and titles, the newest first. With `about`, those that say most about"
+            " it, the best first, each with the passage that fits.",
+            (_WHICH_SCOPE, _ABOUT, _FROM, _TO, _number("after", "as an earlier answer says", 0, 0))),)),
     Operation(
         "listUsers", "users", "List users that have, or had, messages.",
         (_text("after", "Only names that come after this one.", "", door="rest"),
@@ -249,6 +287,7 @@ OPERATIONS: tuple[Operation, ...] = (
          Parameter("session", "session", "A whole session.", flags="--session -s"),
          Parameter("before", "time", "What happened before: ISO 8601."),
          _flag("everything", "All of the user's memory.", flags="--all"),
+         _text("person", "All that somebody of this name said.", **_HERE),
          _flag("dry_run", "Count what would go, and change nothing."),
          _flag("keep_texts", "Give what the messages said, to verify with.", door="rest"),
          _flag("shred", "With all of the memory: destroy the user's key, too."),
@@ -260,7 +299,17 @@ OPERATIONS: tuple[Operation, ...] = (
          _flag("seal", "With --verify: when nothing is left, take the texts out of it.", **_HERE)),
         "forget", agents="narrows", one_of=("seqs", "session", "before", "everything"),
         rest=Rest("POST", "forget", "Receipt", body="Forget", example={"body": {"session": "chat-7", "dry_run": True}}),
-        cli=Cli("forget"), mcp=("forget",)),
+        cli=Cli("forget"),
+        tools=(Tool(
+            "forget", "Forget",
+            "Delete messages for good, with all that was made from them. Give exactly one of the selectors. Without"
+            " `confirm` nothing is deleted: the answer says what would be. Show that to the user, and call again with"
+            " `confirm` when they agree.",
+            (Parameter("seqs", "seqs", "numbers of messages, as the other tools give", None, 1, 1000),
+             _text("session", "all of this session", least=1),
+             _text("before", "all that was said before then: ISO 8601"),
+             _flag("everything", "all that is known of the user"),
+             _flag("confirm", "true: really delete it"))),)),
     Operation(
         "verifyForgotten", "admin.verify", "Look whether anything is left of forgotten messages, in any table or file.",
         (Parameter("seqs", "seqs", "", (), None, 10_000), Parameter("texts", "texts", "", (), None, 100_000)),
@@ -280,7 +329,16 @@ OPERATIONS: tuple[Operation, ...] = (
         agents="narrows", has_filter=True, any_of=("query", "messages"),
         rest=Rest("POST", "recall", "Recalled", body="Recall", asks=True,
                   example={"body": {"query": "Where does Ann live?", "budget_tokens": 500}}),
-        cli=Cli("recall"), mcp=("recall",)),
+        cli=Cli("recall"),
+        tools=(Tool(
+            "recall", "Recall",
+            "Look for what was said in earlier conversations: word for word, dated, each with its message's number. Ask"
+            " one narrow question; where the answer is not there, ask again in other words, for a time or a role.",
+            (_WHICH_SCOPE, _QUERY, _FROM, _TO, _text("role", "who said it: user or assistant", ""), _IN_SESSION,
+             Parameter("order", "choice", "of what fits best, the first or the last mention first", "best",
+                       choices=("best", "first", "last")),
+             _number("budget", "most tokens of the answer", 1000, **_TOKENS),
+             Parameter("seen", "seqs", "numbers of messages you have read: they are left out", (), None, 10_000))),)),
     Operation(
         "ask", "ask", "Let the server's chat model answer a question; it may look again, and cites what it was shown.",
         (_text("question", "What to answer.", REQUIRED, least=1, flags="QUESTION"),
@@ -336,7 +394,12 @@ OPERATIONS: tuple[Operation, ...] = (
          _text("kind", f"Only {', '.join(NOTE_KINDS[:-1])} or {NOTE_KINDS[-1]}.", door="cli"),
          _flag("every", "Also what has ended.", flags="--all", **_HERE)),
         rest=Rest("GET", "profile", "Profile", example={"query": {"budget_tokens": 200}}),
-        cli=Cli("notes", defaults={"budget_tokens": None}), mcp=("notes",)),
+        cli=Cli("notes", defaults={"budget_tokens": None}),
+        tools=(Tool(
+            "notes", "Read notes",
+            "Notes of the user that still hold: rules, facts, people, preferences, plans, decisions. With `about`, only"
+            " what is near it, the nearest first.",
+            (_WHICH_SCOPE, _ABOUT, _number("budget", "most tokens of the answer", 400, **_TOKENS))),)),
     Operation(
         "addProfileEntry", "user.profile.add", "Note something that no message says.",
         (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="--kind -k", choices=NOTE_KINDS),
@@ -372,7 +435,11 @@ OPERATIONS: tuple[Operation, ...] = (
         "getTopic", "user.topics.text", "Get one topic document as Markdown.", (_DOCUMENT,),
         rest=Rest("GET", "topics/{id}", "Topic", problems=(404,), example={"path": {"id": "topic-0001"}}),
         cli=Cli("topics show"),
-        mcp=("topics_grep", "topics_grep_doc", "topics_search", "topics_list_docs", "topics_read_lines")),
+        tools=(Tool("topics_grep", "Search all topic documents by a pattern"),
+               Tool("topics_grep_doc", "Search one topic document by a pattern"),
+               Tool("topics_search", "Search topic documents by words"),
+               Tool("topics_list_docs", "List topic documents"),
+               Tool("topics_read_lines", "Read lines of a topic document"))),
     Operation(
         "editTopic", "user.topics.edit", "Take over one topic document's edited text.",
         (_DOCUMENT, _text("text", "", REQUIRED, least=1, door="rest"),

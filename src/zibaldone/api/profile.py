@@ -11,20 +11,15 @@ every rebuild, and is forgotten with what it changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from zibaldone.core import Message
+from zibaldone.api.wiring import Wiring
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import count, shown, words
 from zibaldone.engine.generations import snapshots
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import InvalidInput
-from zibaldone.storage.database import Database
-from zibaldone.views.notes import KINDS, Kind, NotesView, UserNote
+from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.hand import Act, to_message
 
-AddEdit = Callable[[Message], Message]  # stores it, and gives it as stored
-CountTokens = Callable[[str], int]
 DEFAULT_BUDGET_TOKENS = 400
 NEEDS_A_MODEL = "Facts that nobody stated as such need a chat model to read the conversations."
 
@@ -43,11 +38,10 @@ HEADINGS: dict[Kind, str] = {
 class Profile:
     """One user's notes as they are now, with what was stated a moment ago."""
 
-    def __init__(
-        self, database: Database, view: NotesView, user: str, *, add: AddEdit, count: CountTokens
-    ) -> None:
+    def __init__(self, wiring: Wiring, user: str) -> None:
         """Use `memory.user(name).profile`."""
-        self._database, self._view, self._user, self._add, self._count = database, view, user, add, count
+        self._wiring, self._database, self._user = wiring, wiring.database, user
+        self._view = wiring.variants.serving(user, wiring.notes)
 
     def entries(self, kind: Kind | None = None) -> list[UserNote]:
         """All notes, or those of one kind, in the order of time.
@@ -74,11 +68,11 @@ class Profile:
         chosen: list[UserNote] = []
         taken = 0
         for line, note in holding.items():
-            tokens = self._count(line + "\n") + 1
+            tokens = self._wiring.count_tokens(line + "\n") + 1
             if taken + tokens <= budget_tokens:
                 chosen.append(note)
                 taken += tokens
-        while chosen and self._count(text := _render(chosen)) > budget_tokens:
+        while chosen and self._wiring.count_tokens(text := _render(chosen)) > budget_tokens:
             chosen.pop()  # its headings do not fit
         return text if chosen else ""
 
@@ -87,7 +81,8 @@ class Profile:
         new = " ".join(words("a note's text", text).split())
         if not new:
             raise InvalidInput("a note's text is empty: say what holds")
-        stored = self._add(to_message("added", _known(kind), 0, "", (), new))
+        added = to_message("added", _known(kind), 0, "", (), new)
+        (stored,) = self._wiring.add(self._user, [added])
         return self._of_id(f"{stored.seq}.0")
 
     def pin(self, entry: UserNote | str) -> UserNote:
@@ -118,7 +113,8 @@ class Profile:
         draft = self._view.draft(take_snapshot, self._user, note_id) if isinstance(note_id, str) else None
         if draft is None:
             raise _unknown(note_id, self._user)
-        self._add(to_message(act, draft.kind, draft.unit.seq, draft.mark, draft.own_sources, text))
+        edit = to_message(act, draft.kind, draft.unit.seq, draft.mark, draft.own_sources, text)
+        self._wiring.add(self._user, [edit])
         return self._of_id(note_id)
 
     def _of_id(self, note_id: str) -> UserNote:

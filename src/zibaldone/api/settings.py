@@ -109,13 +109,13 @@ def _openai_embedder(model: str, api_key: str | None) -> Embedder:
         model,
         base_url=text("EMBED_BASE_URL"),
         api_key=api_key,
-        dimension=_whole("EMBED_DIMENSION", least=1),
+        dimension=whole("EMBED_DIMENSION", least=1),
     )
 
 
 def ceilings() -> Ceilings:
     """The ceilings, those that the environment sets and the defaults for the others."""
-    values = {one.name: _whole(f"MAX_{one.name.upper()}") for one in fields(Ceilings)}
+    values = {one.name: whole(f"MAX_{one.name.upper()}") for one in fields(Ceilings)}
     return Ceilings(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -125,16 +125,6 @@ def otel(*signals: Literal["TRACES", "METRICS"]) -> bool:
     return any(os.environ.get(f"{OTEL}EXPORTER_OTLP_{name}", "").strip() for name in ("ENDPOINT", *names))
 
 
-def otel_content() -> bool:
-    """True if the environment lets telemetry bear content."""
-    return switch("OTEL_CONTENT")
-
-
-def user_keys() -> str | None:
-    """The place of users' keys that the environment names."""
-    return text("USER_KEYS")
-
-
 def key(name: str = "KEY") -> str | None:
     """The key that the environment has, or that a command which it names prints.
 
@@ -142,11 +132,6 @@ def key(name: str = "KEY") -> str | None:
     """
     command = text(f"{name}_COMMAND")
     return text(name) if command is None else _printed_by(command, f"{_PREFIX}{name}_COMMAND")
-
-
-def wall_key() -> str | None:
-    """The key of proofs to PostgreSQL that the environment has."""
-    return key("WALL_KEY")
 
 
 @cache
@@ -163,15 +148,10 @@ def _printed_by(command: str, variable: str) -> str:
     return printed
 
 
-def index_mb() -> int | None:
-    """Megabytes for the indexes of a view that the environment allows."""
-    return _whole("INDEX_MB", least=1)
-
-
 def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
     """How variables begin that others read for the memory at this place, with its blocks in `bucket`."""
     names = [OTEL] if otel() else []
-    if any("://" in str(bucket) for bucket in (bucket or text("BLOCKS"), user_keys())):
+    if any("://" in str(bucket) for bucket in (bucket or text("BLOCKS"), text("USER_KEYS"))):
         names.append("AWS_")  # obstore
     if any(":/" in str(database) for database in (place, text("REPLICA"))):
         names.append("PG")  # libpq
@@ -203,7 +183,8 @@ def text(name: str) -> str | None:
     return os.environ.get(_PREFIX + name, "").strip() or None
 
 
-def _whole(name: str, least: int = 0) -> int | None:
+def whole(name: str, least: int = 0) -> int | None:
+    """The number that a ZIBALDONE_* variable is set to. Raises InvalidInput."""
     value = text(name)
     if value is None:
         return None

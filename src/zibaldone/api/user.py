@@ -8,8 +8,7 @@ ann.export("ann.jsonl")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from uuid import UUID
@@ -20,7 +19,7 @@ from zibaldone import log
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
 from zibaldone.api.wiring import Wiring
-from zibaldone.core import Evidence, Message
+from zibaldone.core import Message
 from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import (
     Key,
@@ -36,11 +35,9 @@ from zibaldone.core.validation import (
     whole_text,
     words,
 )
-from zibaldone.engine import forgetting, generations, inspection
-from zibaldone.engine.forgetting import Receipt
+from zibaldone.engine import generations, inspection
 from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
-from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
 from zibaldone.importers.base import Branches, DateOrder
 from zibaldone.importers.export import export_archive, export_messages
@@ -54,7 +51,6 @@ from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, WarmedView
-from zibaldone.views.toolkit import PASSAGE_TOKENS
 
 if TYPE_CHECKING:  # what is asked for less often than it takes to load
     from zibaldone.api.documents import AsyncTopics, Topics
@@ -82,14 +78,7 @@ class User:
     @audited("read")
     def profile(self) -> Profile:
         """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
-        wiring, user = self._wiring, self._user
-
-        @audited("write")
-        def add(edit: Message) -> Message:
-            return wiring.add(user, [edit])[0]
-
-        view = wiring.variants.serving(user, wiring.notes)
-        return Profile(self._database, view, user, add=add, count=wiring.count_tokens)
+        return Profile(self._wiring, self._user)
 
     @property
     @audited("read")
@@ -97,34 +86,13 @@ class User:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
         from zibaldone.api.documents import Topics
 
-        wiring, user = self._wiring, self._user
-
-        @audited("write")
-        def add(edits: Sequence[Message]) -> tuple[list[Message], tuple[Behind, ...]]:
-            stored = wiring.add(user, edits)
-            return stored, wiring.maintain(user, [wiring.topics]).behind
-
-        view = wiring.variants.serving(user, wiring.topics)
-        return Topics(self._database, view, user, add=add, now=wiring.now)
+        return Topics(self._wiring, self._user)
 
     @property
     @audited("read")
     def items(self) -> Items:
         """The user's items: JSON documents by name, with their history."""
-        wiring, user = self._wiring, self._user
-
-        @audited("write")
-        def add(puts: Sequence[Message]) -> None:
-            wiring.add(user, puts)
-
-        def rank(query: str, most: int, seqs: frozenset[int]) -> tuple[Evidence, ...]:
-            question = wiring.unread_question(query, user, None, most * PASSAGE_TOKENS, None)
-            return wiring.passages(self._database, replace(question, within=seqs), most, Narrowing())
-
-        def forget(seqs: Sequence[int]) -> Receipt:
-            return wiring.forget(user, forgetting.selector(seqs, None, None, everything=False))
-
-        return Items(self._database, user, add=add, rank=rank, forget=forget)
+        return Items(self._wiring, self._user)
 
     @audited("read")
     def sessions(self, *, after: int = 0, limit: int | None = None) -> list[Session]:
@@ -221,6 +189,11 @@ class User:
         """The policy by which the user's messages go by themselves, and old ones fade."""
         with self._database.read(self._user) as connection:
             return retaining.of_user(connection, self._user, self._wiring.default_retention)
+
+    def deletions(self) -> int:
+        """A number that rises whenever something of the user is forgotten, by whichever process."""
+        with self._database.read(self._user) as connection:
+            return log.state(connection, self._user).deletions
 
     @audited("write")
     def retain(self, policy: Retention | None) -> None:
@@ -379,6 +352,7 @@ class AsyncUser(Awaited[User]):
     timeline = awaited(User.timeline)
     versions = awaited(User.versions)
     attachments = awaited(User.attachments)
+    deletions = awaited(User.deletions)
     retention = awaited(User.retention)
     retain = awaited(User.retain)
     export = awaited(User.export)

@@ -20,8 +20,6 @@ from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import (
     Key,
     TimeLike,
-    count,
-    flag,
     key,
     keys,
     members,
@@ -34,12 +32,12 @@ from zibaldone.engine import forgetting, generations, inspection, maintenance, s
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.ingest import Progress, ingest, save_index
-from zibaldone.engine.leases import LEASE_S, LeaseLost, Leases
+from zibaldone.engine.leases import LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
 from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.replicas import ReplicaReads
-from zibaldone.engine.worker import TURN_S, BackgroundWorker
+from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
 from zibaldone.log import grants
 from zibaldone.log import retention as retaining
@@ -77,9 +75,6 @@ if TYPE_CHECKING:
     from zibaldone.views.kvcache.storage.store import KVStore
     from zibaldone.views.topics.view import TopicsView
 
-# How long a user is quiet before the background reads what they said, or has talked: until then a recall
-# reads it, and a step that takes in ten turns costs as much as a step for one.
-GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
 _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
@@ -145,7 +140,7 @@ class Wiring:
         self.asker = Asker(self.chat, self.meter, static)
         self.reranker = ChatReranker(self.asker) if isinstance(reranker, str) else reranker
         self.views = self._wire(self.embedder, self.asker, self.chat)
-        self._leases: Leases | None = None  # of the worker
+        self.leases: Leases | None = None  # of the worker
         self.backlog = Backlog(self.database, partial(self.chosen, None), self.default_retention, self.now)
         # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
         self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
@@ -164,8 +159,6 @@ class Wiring:
             shredding.finish(self.database, self.stores, self.now())
         except StorageError as error:  # others may be writing: the next to open tries again
             _logger.warning("what was forgotten was not deleted yet: %s", error)
-        if config.background:
-            self.start_worker()
 
     def _wire(self, embedder: Embedder, asker: Asker, chat: ChatModel | None) -> ViewsByName:
         """The views with these models, and with the settings of this memory."""
@@ -270,35 +263,29 @@ class Wiring:
         return counting.count([text])[0]
 
     def chosen(self, names: Sequence[str] | None) -> list[View]:
-        """The views of these names; None: those that are maintained. Raises InvalidInput, UnknownName."""
+        """The views of these names, each once; None: those that are maintained.
+
+        Raises InvalidInput, UnknownName.
+        """
         if names is None:
             return [self.views[name] for name in self.views if name in self.maintained]
-        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
-        return self.named(names)
+        if chosen := self._names(names):
+            return [self.views[name] for name in chosen]
+        raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
 
-    def named(self, names: Sequence[str]) -> list[View]:
-        """The views of these names, each once. Raises InvalidInput, UnknownName."""
-        return [self.views[name] for name in self._names(names)]
-
-    def _names(self, names: Sequence[str]) -> list[str]:
+    def _names(self, names: Iterable[str]) -> list[str]:
         if isinstance(names, str) or not isinstance(names, Iterable):
-            raise InvalidInput(f"views are given by a list of names, not {shown(names)}")
-        names = members("views", names)
-        for name in names:
+            raise InvalidInput(f"views must be a list of names, such as ['messages'], not {shown(names)}")
+        taken = members("views", names)
+        for name in taken:
             if not isinstance(name, str) or name not in self.views:
                 raise UnknownName(f"no view {shown(name)}: there is {', '.join(sorted(self.views))}")
-        return list(dict.fromkeys(names))
+        return list(dict.fromkeys(taken))
 
     def stores(self) -> list[ViewStore]:
         """Stores of all views, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self.views.values())
         return attached if KV in self.views else [*attached, self.kv]
-
-    def users(self) -> list[str]:
-        """Every user that has messages, or had."""
-        with self.database.read() as connection:
-            return log.all_users(connection)
 
     def read(self, user: str, work: Callable[[Database], R]) -> R:
         """Do `work` on the database, or on its replica."""
@@ -388,6 +375,7 @@ class Wiring:
             for user in users:
                 self.worker.notify(user)
 
+    @audited("write")
     def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
         """Store checked messages of a user, and let the messages view read them; returns them as stored."""
         view = self.variants.serving(user, self.messages)
@@ -463,8 +451,8 @@ class Wiring:
         if not self.database.shared and self.database.bucket is None:
             self.database.saved.sweep(user)
         gone = self.apply_retention(user)
-        names = self.users() if user is None else [user]
         with self.database.read(user) as connection:
+            names = log.all_users(connection) if user is None else [user]
             total = sum(
                 generations.lag(connection, name, view)
                 for view in chosen
@@ -491,38 +479,6 @@ class Wiring:
         report = replace(report, behind=(*report.behind, *self.rebuilder.keep_in_step(names, chosen)))
         return replace(maintenance.with_usage(report, before, self.meter.total(user)), forgotten=tuple(gone))
 
-    def start_worker(
-        self,
-        *,
-        threads: int = 2,
-        poll_s: float = 60.0,
-        lease_s: float = LEASE_S,
-        turn_s: float = TURN_S,
-        leased: bool = True,
-    ) -> None:
-        """Maintain in threads from now on; see Admin.start_worker. Raises InvalidInput."""
-        count("threads", threads, least=1)
-        number("poll_s", poll_s, least=0.05, most=LONGEST_S)
-        number("lease_s", lease_s, least=0.2, most=LONGEST_S)
-        number("turn_s", turn_s, least=0, most=LONGEST_S)
-        if self.worker is not None:
-            raise InvalidInput("this memory is maintained in the background already")
-        try:
-            self.database.saved.sweep()
-        except StorageError as error:  # whoever starts next tries again
-            _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
-        self._leases = Leases(self.database, lease_s=lease_s) if flag("leased", leased) else None
-        self.worker = BackgroundWorker(
-            self.maintain_in_background,
-            self.backlog.look,
-            threads=threads,
-            poll_s=poll_s,
-            gather_s=GATHER_S,
-            longest_s=_LONGEST_GATHER_S,
-            turn_s=turn_s,
-        )
-        self.worker.start()
-
     def maintain_in_background(self, user: str) -> None:
         """Maintain a user in a thread of the worker, unless another worker does. Raises ModelFailed."""
         assert self.worker is not None
@@ -532,10 +488,10 @@ class Wiring:
             self.recall_priority.pause()
             worker.check()
 
-        if self._leases is None:
+        if self.leases is None:
             self._maintain_one(user, check)
             return
-        with self._leases.hold(user) as check_lease:
+        with self.leases.hold(user) as check_lease:
             if check_lease is None:
                 return
 

@@ -29,7 +29,6 @@ from zibaldone.cli import output as out
 from zibaldone.cli.client import folder_meant
 from zibaldone.cli.commands import COMMANDS, SECTIONS
 from zibaldone.cli.frame import MemoryBefore, UserBefore, add_commands
-from zibaldone.cli.input import AsJson
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
@@ -102,14 +101,10 @@ app = typer.Typer(
 
 def _print_version(*, wanted: bool) -> None:
     if wanted:
-        out.write(_installed())
+        from zibaldone import __version__
+
+        out.write(__version__)
         raise typer.Exit
-
-
-def _installed() -> str:
-    from zibaldone import __version__
-
-    return __version__
 
 
 @app.callback(invoke_without_command=True)
@@ -147,22 +142,11 @@ add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
 
 @app.command()
 def demo(
-    *,
-    folder: Annotated[Path | None, typer.Option("--folder", help="Keep the demo's memory here.")] = None,
-    as_json: AsJson = False,
+    *, folder: Annotated[Path | None, typer.Option("--folder", help="Keep the demo's memory here.")] = None
 ) -> None:
     """Ask ten questions to a sample of seven months."""
     from rich.console import Console
 
     from zibaldone.cli import demo as shown
 
-    shown.run(Console(), folder, as_json=as_json)
-
-
-@app.command(hidden=True)
-def version(*, as_json: AsJson = False) -> None:
-    """Print the version."""
-    if as_json:
-        out.write_json({"version": _installed()})
-    else:
-        out.write(_installed())
+    shown.run(Console(), folder)

@@ -93,4 +93,4 @@ def _keys_of(folder: Path) -> tuple[str | bytes | None, str | Path | None, str |
         return None, None, None
     from zibaldone.api import settings
 
-    return settings.key(), settings.user_keys(), settings.wall_key()
+    return settings.key(), settings.text("USER_KEYS"), settings.key("WALL_KEY")

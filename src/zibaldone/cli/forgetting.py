@@ -10,12 +10,13 @@ import typer
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.input import confirmed, open_memory
+from zibaldone.cli.input import confirmed, likely, open_memory
 from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.cli.showing import receipt_object, receipt_summary, verification_lines
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
+    from zibaldone.api.memory import Memory
     from zibaldone.log.retention import Retention, RetentionRule
 
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def forget(call: CliCall) -> None:
     """Remove messages and all that was made from them, for good; or verify that they are gone."""
     given = call.given
-    selects = any(given[name] for name in call.operation.one_of)
+    selects = any(given[name] for name in (*call.operation.one_of, "person"))
     if given["verify"] is not None:
         if selects or given["shred"] or given["dry_run"] or given["receipt"]:
             raise InvalidInput(
@@ -34,9 +35,11 @@ def forget(call: CliCall) -> None:
     if given["texts"] or given["also"] or given["seal"]:
         raise InvalidInput("--text, --also and --seal say how to verify: give --verify RECEIPT, too")
     if not selects:
-        raise InvalidInput("say what to forget: --seq, --session, --before or --all")
+        raise InvalidInput("say what to forget: --seq, --session, --person, --before or --all")
     kept_in = given["receipt"]
     with call.opened() as memory:
+        if given["person"]:
+            given["seqs"] = [*(given["seqs"] or ()), *_said_by(memory, call.whose, given["person"])]
         receipt = call.run(memory, dry_run=True, keep_texts=kept_in is not None)
         if not given["dry_run"] and receipt.messages:
             if not (given["yes"] or confirmed(receipt_summary(receipt))):
@@ -51,6 +54,19 @@ def forget(call: CliCall) -> None:
     if not receipt.messages:
         out.note(f"nothing found to forget for user {call.user!r}")
         raise typer.Exit(NOTHING_FOUND)
+
+
+def _said_by(memory: Memory, user: str, person: str) -> list[int]:
+    """Seqs of what somebody said under this name. Raises UnknownName."""
+    seqs: list[int] = []
+    after, names = 0, dict[str, None]()
+    while page := memory.messages(user=user, after=after, limit=1000, include_tool_traffic=True):
+        names |= dict.fromkeys(message.name for message in page if message.name)
+        seqs += [m.seq for m in page if m.name and m.name.casefold() == person.casefold()]
+        after = page[-1].seq
+    if not seqs:
+        raise UnknownName(f"nobody is called {person!r}: {likely(person, [*names]) or out.some([*names], 5)}")
+    return seqs
 
 
 def _verify(call: CliCall) -> None:

@@ -32,6 +32,7 @@ from zibaldone.cli.input import (
     whole_session,
 )
 from zibaldone.cli.output import NOTHING_FOUND
+from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
@@ -196,7 +197,11 @@ def _command(operation: Operation) -> Callable[..., None]:
         context: typer.Context = given.pop("context")
         if context.invoked_subcommand is not None:
             return
-        user = None if operation.whose == "none" else typed(context, "user", given.pop("user"))
+        user = None
+        if operation.whose != "none":
+            user = typed(context, "user", given.pop("user"))
+        elif "user" not in given and typed(context, "user") is not None:
+            raise InvalidInput(f"{context.command_path} is of all users: leave --user out")
         folder = typed(context, "memory", given.pop("memory"))
         run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))
 

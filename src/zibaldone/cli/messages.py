@@ -50,7 +50,6 @@ def add(call: CliCall) -> None:
 def import_(call: CliCall) -> None:
     from zibaldone.core.validation import key
     from zibaldone.engine.imports import ImportInterrupted, must_be_readable
-    from zibaldone.importers import get, recognise
     from zibaldone.importers.importing import NoUser, reading
     from zibaldone.importers.source import OpenedSource
 
@@ -58,10 +57,6 @@ def import_(call: CliCall) -> None:
     if user is not None:
         key("user", user)
     given = standard_input_file() if str(path) == "-" else path
-    if form is not None:
-        get(form)
-    elif isinstance(given, Path):
-        recognise(given)
     if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
         with OpenedSource(given) as source:
             read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))

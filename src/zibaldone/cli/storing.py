@@ -37,7 +37,7 @@ def rekey(call: CliCall) -> None:
     from zibaldone.storage.folder_layout import HEADER
 
     new_key = settings.key("NEW_KEY") or b""
-    user_keys = settings.user_keys()
+    user_keys = settings.text("USER_KEYS")
     if user_keys is not None:
         from zibaldone.storage.keyring import change_master_key
 
@@ -94,8 +94,8 @@ def move_blocks(call: CliCall) -> None:
         memory.expanduser(),
         busy_timeout_s=_BUSY_S,
         key=settings.key(),
-        user_keys=settings.user_keys(),
-        wall_key=settings.wall_key(),
+        user_keys=settings.text("USER_KEYS"),
+        wall_key=settings.key("WALL_KEY"),
     )
     try:
         if bucket is None:
@@ -122,7 +122,7 @@ def wall(call: CliCall) -> None:
         raise InvalidInput("a folder has no roles: give the URL of a memory in PostgreSQL")
     from zibaldone.storage.postgres import PostgresDatabase
 
-    database = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.wall_key())
+    database = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
     try:
         database.admit(call.given["role"])
     finally:

@@ -19,7 +19,7 @@ NOISE = "noise"  # in a message's metadata: its kind of noise, one of NOISES
 NOISES = frozenset({"call", "result", "thinking", "hidden", "notice"})
 PROFILE = "profile"  # in a message's metadata: the kind of note that each of its sentences is
 EDITOR = "editor"  # the role of messages that correct others
-OWNERS_WORDS = "owners_words"  # in a message's metadata; false: another person's, or nobody knows whose
+OWNERS_WORDS = "owners_words"  # in a message's metadata; false: another's, or nobody knows whose
 CORRECTS = "corrects"  # in its metadata: {"seqs": [...], "ids": [...], "role": ...} of what it corrects
 OWN_METADATA = frozenset(
     {CORRECTS, TIME_KNOWN, AGENT, WRITTEN_BY, NOISE, PROFILE, OWNERS_WORDS, "attachments"}

@@ -30,7 +30,7 @@ class Imported:
 
     format: str
     users: tuple[str, ...]  # with messages in the source
-    conversations: int  # with at least one message
+    conversations: int  # sessions that its messages are in
     read: int  # messages in the source
     added: int  # of these, new ones
     changed: int  # of these, stored before with other content, which stays
@@ -40,7 +40,7 @@ class Imported:
     refused: tuple[NotImported, ...] = ()  # where and why something could not be imported; the first thousand
     refusals: int = 0  # number of all refusals
     complete: bool = True  # False if interrupted
-    notes: tuple[str, ...] = ()  # sentences: what was guessed, and how to say it
+    notes: tuple[str, ...] = ()  # sentences: what was guessed of what was added, and how to say it
     read_bytes: int = field(default=0, compare=False)
     total_bytes: int = field(default=0, compare=False)
 
@@ -131,7 +131,7 @@ def _parts(
     done.show(passed)
 
 
-_COUNTS = ("conversations", "read", "added", "changed", "forgotten", "noise", "files", "refusals")
+_COUNTS = ("read", "added", "changed", "forgotten", "noise", "files", "refusals")
 _Stored = tuple[Mapping[str, int], Sequence[NotImported]]  # counts by their names in Imported, refusals
 
 
@@ -143,6 +143,7 @@ class _Tally:
     progress: Progress | None
     passes: int
     users: dict[str, None] = field(default_factory=dict)
+    sessions: set[tuple[str, str]] = field(default_factory=set)  # with their users
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_COUNTS, 0)))
     refused: list[NotImported] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
@@ -153,7 +154,8 @@ class _Tally:
         if talk.messages:
             self.users.setdefault(user)
         self.notes |= dict.fromkeys(talk.notes)
-        self.count(({"conversations": int(bool(talk.messages))}, talk.refused))
+        self.sessions |= {(user, message.session) for message in talk.messages}
+        self.count(({}, talk.refused))
 
     def count(self, stored: _Stored) -> None:
         """Add counts and refusals."""
@@ -177,7 +179,8 @@ class _Tally:
             users=tuple(self.users),
             refused=tuple(self.refused),
             complete=self.complete,
-            notes=tuple(self.notes),
+            notes=tuple(self.notes) if self.counts["added"] else (),
+            conversations=len(self.sessions),
             read_bytes=self.reading.source.read_bytes,
             total_bytes=self.reading.size_bytes,
             **{**self.counts, **stored},

@@ -59,11 +59,11 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     if not isinstance(given, ImportSource):
         with OpenedSource(given) as source:
             return recognise(source)
-    is_json = given.only is not None and head_of(given, given.only).is_json  # raises if it is no text
     importers = [get(name) for name in _IMPORTERS]
     for importer in importers:
         if importer.files(given):
             return importer
+    is_json = given.only is not None and head_of(given, given.only).is_json  # raises if it is no text
     if given.only is not None and is_json:
         check_json(given, given.only)
     tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in importers)

@@ -90,11 +90,11 @@ def read_elements(source: ImportSource, name: str, *path: str) -> Iterator[Node]
             yield Node(value, at, where)
 
 
-def read_about(source: ImportSource, name: str) -> Node:
-    """Read the fields of a file's object that stand before its messages."""
+def read_about(source: ImportSource, name: str, key: str = "messages") -> Node:
+    """Read the fields of a file's object that stand before a key, such as its messages."""
     where, before = source.where(name), source.read_bytes
     with source.open(name) as stream:
-        about = Node(fields_before(stream, where, "messages"), "$", where)
+        about = Node(fields_before(stream, where, key), "$", where)
     source.read_bytes = before  # they are read once more with the messages
     return about
 

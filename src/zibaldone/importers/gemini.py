@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html import unescape
 
 from zibaldone.core import Message
 from zibaldone.importers.base import Conversation
@@ -12,10 +11,10 @@ from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_conversation, gathered, read_elements
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import plain_text
 
 _PROGRAMS = ("Gemini", "Bard")
 _ASKED = re.compile(r"^(?:Prompted|Asked|Said)\s+")
-_TAG, _BREAK = re.compile(r"<[^>]+>"), re.compile(r"</?(?:p|br|li|h\d|div|tr)\b[^>]*>\n?")
 
 
 class Gemini(Importer):
@@ -45,16 +44,12 @@ def _messages(node: Node, ids: Occurrences) -> Iterator[Message]:
     time, title = node["time"].time(), node["title"].text()
     session = f"gemini:{time:%Y-%m-%d}"
     question = _ASKED.sub("", title)
-    if question == title:  # such as "Used an assistant feature": nobody said it
+    answers = [item.get("html") for item in node.items_of("safeHtmlItem")]
+    if question == title and not answers:  # such as "Used an assistant feature": nobody said it
         return
     own_id = ids.name(node["time"].text(), title)
     if question.strip():
         yield node.message(Message(question, time=time, session=session, id=own_id))
-    answers = [item.get("html") for item in node.items_of("safeHtmlItem")]
-    answer = "\n".join(_plain(html.text()) for html in answers if html)
+    answer = "\n".join(plain_text(html.text()) for html in answers if html)
     if answer.strip():
         yield node.message(Message(answer, "assistant", time=time, session=session, id=f"{own_id}/answer"))
-
-
-def _plain(html: str) -> str:
-    return unescape(_TAG.sub("", _BREAK.sub("\n", html))).strip()

@@ -6,34 +6,25 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import get_args
 
 from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
 from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.importers import Importer, get, recognise
+from zibaldone.importers import Importer, get, names, recognise
 from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
 from zibaldone.importers.files import refusal
-from zibaldone.importers.source import ImportSource, OpenedSource
+from zibaldone.importers.source import ImportSource
 
-_SHOWN = 8  # speakers
+_SHOWN = 8  # speakers, or files
 _WHO_IS_ME = (
     "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
-    " own: forget them, and import again with me=['NAME'] (--me NAME --again)"
+    " own: forget them, and import again with your name (me=['NAME'], --me NAME --again, the page's form)"
 )
 
 
 class NoUser(InvalidInput):
     """Neither the file nor the caller names the user."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A whole file, checked."""
-
-    format: str
-    conversations: tuple[Conversation, ...]  # each has a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +44,11 @@ class _Owner:
     notes: tuple[str, ...] = ()
 
     def marked(self, message: Message) -> Message:
-        """The message, marked where it is not known to be the owner's."""
-        if self.names is None or message.role != "user":
+        """The message, marked as the owner's where a name says so, and where it is not known to be."""
+        if self.names is None or message.role != "user" or not (message.name or self.among_people):
             return message
-        is_owners = message.name.casefold() in self.names if message.name else not self.among_people
-        if is_owners:
-            return message
-        return replace(message, metadata={**message.metadata, OWNERS_WORDS: False})
+        is_owners = (message.name or "").casefold() in self.names
+        return replace(message, metadata={**message.metadata, OWNERS_WORDS: is_owners})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +59,7 @@ class ImportReading:
     importer: Importer
     branches: Branches = "current"
     me: frozenset[str] = frozenset()  # what the owner is called in it
+    notes: tuple[str, ...] = ()  # what it leaves to other imports
     _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
 
     @property
@@ -87,7 +77,7 @@ class ImportReading:
         try:
             for talk in self.importer.read(self.source, self.branches):
                 messages = map(owner.marked, timed(talk.messages, known))
-                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes))
+                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes, *self.notes))
         except InvalidImport as error:
             yield Conversation(self.source.label, (), refused=(refusal(error),))
 
@@ -102,8 +92,7 @@ class ImportReading:
             for message in (message for talk in talks for message in talk.messages):
                 if message.role == "user" and message.name and not message.is_noise:
                     speakers.setdefault(message.name.casefold(), message.name)
-        more = f" and {len(speakers) - _SHOWN} more" if len(speakers) > _SHOWN else ""
-        people = f"{', '.join(list(speakers.values())[:_SHOWN]) or 'nobody with a name'}{more}"
+        people = _some([*speakers.values()]) or "nobody with a name"
         if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
             raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
         named = self.importer.owner(self.source) if among_people and not self.me else None
@@ -155,23 +144,23 @@ def reading(
             f"{source.label}: is {what} in which {importer.name} finds no {importer.looks_for}"
         )
     importer.dates = dates
-    return ImportReading(source, importer, branches, frozenset() if me is None else keys("me", me))
+    mine = frozenset() if me is None else keys("me", me)
+    return ImportReading(source, importer, branches, mine, tuple(_left_out(source, importer)))
 
 
-def read_file(path: str | Path, format: str | None = None, branches: Branches = "current") -> ReadFile:  # noqa: A002
-    """Read a whole file, with times filled in (see `timed`).
+def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:
+    """Yield a sentence on exports that lie beside those that the importer reads, if there are any."""
+    if source.only is None:
+        others = {file for name in names() for file in get(name).files(source)}
+        others |= {file for file in source.names if file.endswith(".zip")}
+        left = sorted(others.difference(importer.files(source)))
+        if left:
+            yield f"not read, since an import is of one format: {_some(left)}: give each by itself"
 
-    Raises InvalidImport for any fault in it, or UnknownName for the format.
-    """
-    with OpenedSource(path) as source:
-        read = reading(source, format, branches)
-        talks = []
-        for talk in read.conversations():
-            for refused in talk.refused:
-                raise as_error(refused)
-            if talk.messages:
-                talks.append(talk)
-    return ReadFile(read.importer.name, tuple(talks))
+
+def _some(things: Sequence[str]) -> str:
+    more = f" and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""
+    return ", ".join(things[:_SHOWN]) + more
 
 
 def as_error(refused: NotImported) -> InvalidImport:

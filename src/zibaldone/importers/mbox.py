@@ -14,14 +14,12 @@ from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_conversation
+from zibaldone.importers.files import HEAD_BYTES, Importer, each_conversation
 from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment, with_files
+from zibaldone.importers.texts import attached, attachment, plain_text, with_files
 
 _FROM = re.compile(rb"From [^\n]*\d\d:\d\d[^\n]*\n")
-_TAG = re.compile(r"<(?:style|script)\b.*?</(?:style|script)>|<[^>]+>", re.DOTALL | re.IGNORECASE)
-_BREAK = re.compile(r"<(?:br|/p|/div|/tr|/li)\b[^>]*>", re.IGNORECASE)
 _REPLY = re.compile(r"^\s*(?:(?:re|aw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
 _MOST_BYTES = 64 * 2**20  # of one mail
 
@@ -32,11 +30,12 @@ class Mbox(Importer):
     name = "mbox"
     among_people = True
     looks_for = "line 'From ' with a time before the headers of a mail"
-    in_folders = r"(?:\.|/)mbox\Z"
+    in_folders = r"(?:\.|/)mbox\Z|(?:\A|/)[^./]+\Z"  # Thunderbird's have no ending
 
-    def fits(self, head: Head) -> bool:
-        """Recognise a mailbox by the line before the first mail."""
-        return _FROM.match(head.text.split("\n", 1)[0].encode() + b"\n") is not None
+    def files(self, source: ImportSource) -> list[str]:
+        """List the mailboxes, by the line before the first mail: mails may be of any charset."""
+        named = [name for name in source.names if source.only or re.search(self.in_folders, name)]
+        return [name for name in named if _FROM.match(source.head(name, HEAD_BYTES).lstrip())]
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Yield one conversation per mail."""
@@ -82,9 +81,10 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
     subject, sender = str(mail.get("subject", "")).strip(), str(mail.get("from", ""))
     name, address = parseaddr(sender)
     body = mail.get_body(preferencelist=("plain", "html"))
-    text = str(body.get_content()) if body is not None else ""
+    text = _text(body) if isinstance(body, EmailMessage) else ""
     if body is not None and body.get_content_type() == "text/html":
-        text = _plain(text)
+        lines = (" ".join(line.split()) for line in plain_text(text).splitlines())
+        text = "\n".join(filter(None, lines))
     files = [
         attachment("file", part.get_filename() or None, part.get_content_type())
         for part in mail.iter_attachments()
@@ -113,8 +113,8 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
     )
 
 
-def _plain(html: str) -> str:
-    from html import unescape
-
-    lines = unescape(_TAG.sub("", _BREAK.sub("\n", html))).splitlines()
-    return "\n".join(line for line in (" ".join(line.split()) for line in lines) if line)
+def _text(body: EmailMessage) -> str:
+    try:
+        return str(body.get_content())
+    except LookupError:  # a charset that nobody knows
+        return bytes(body.get_payload(decode=True) or b"").decode("utf-8", "replace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,7 +18,8 @@ from zibaldone.importers.texts import attached, attachment, with_files
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d\.json")
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
-_MENTION = re.compile(r"<@([A-Z0-9]+)(?:\|[^>]*)?>")
+_MARKED = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")  # a person, a channel, a command, a link
+_SAID_BY_APPS = ("pretext", "title", "text")
 _SPOKEN = (None, "", "thread_broadcast", "file_share", "me_message", "bot_message")
 
 
@@ -38,13 +40,15 @@ class Slack(Importer):
         if source.only is not None:
             raise InvalidImport(f"{source.label}: is a file: give the archive, or its folder")
         people = dict(_people(source))
+        titles = dict(_titles(source, people))
 
         def read_day(name: str) -> Iterator[Conversation]:
             channel = PurePosixPath(name).parent.name
-            nodes = read_elements(source, name)
-            yield gathered(
-                channel, each_message(nodes, lambda node: _messages(node, channel, people), channel)
+            title = titles.get(channel, f"#{channel}")
+            made = each_message(
+                read_elements(source, name), lambda node: _messages(node, channel, title, people), title
             )
+            yield gathered(title, made)
 
         return each_file(self.files(source), read_day)
 
@@ -62,20 +66,31 @@ def _people(source: ImportSource) -> Iterator[tuple[str, str]]:
             yield own, str(names[0]) if names else own
 
 
-def _messages(node: Node, channel: str, people: dict[str, str]) -> Iterator[Message]:
+def _titles(source: ImportSource, people: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (folder, who is in it) of direct messages, whose own names say nothing."""
+    for name in source.named("dms.json", "mpims.json"):
+        for node in read_elements(source, name):
+            members = [people.get(member.label(), member.label()) for member in node.items_of("members")]
+            yield (node.get("name") or node["id"]).label(), ", ".join(members)
+
+
+def _messages(node: Node, channel: str, title: str, people: dict[str, str]) -> Iterator[Message]:
     text, kind, user, bot = (node.get(name) for name in ("text", "subtype", "user", "bot_id"))
     files = [
         attachment("file", str(label.value), media.text() if (media := file.get("mimetype")) else None)
         for file in node.items_of("files")
         if (label := file.get("name") or file.get("title"))
     ]
-    words = _MENTION.sub(lambda found: "@" + people.get(found[1], found[1]), text.text() if text else "")
+    words = _plain(text.text(), people) if text else ""
+    if not words.strip():  # an app's words stand beside it
+        parts = (part.text_of(field) for part in node.items_of("attachments") for field in _SAID_BY_APPS)
+        words = "\n".join(_plain(part, people) for part in parts if part)
     content = with_files(words, files)
     if not content.strip():
         return
     own_name = node.get("username")
     name = people.get(user.text(), user.text()) if user else own_name.text() if own_name else None
-    metadata: dict[str, Any] = {"title": f"#{channel}", **attached(files)}
+    metadata: dict[str, Any] = {"title": title, **attached(files)}
     if thread := node.get("thread_ts"):
         metadata["thread"] = thread.label()
     if (kind.value if kind else None) not in _SPOKEN:
@@ -96,3 +111,16 @@ def _messages(node: Node, channel: str, people: dict[str, str]) -> Iterator[Mess
             id=f"slack:{channel}:{stamp}",
         )
     )
+
+
+def _plain(text: str, people: dict[str, str]) -> str:
+    """A text as Slack shows it: people by name, links with their words."""
+
+    def shown(link: re.Match[str]) -> str:
+        mark, target, label = link.groups()
+        if mark:
+            return f"{'#' if mark == '#' else '@'}{label or people.get(target, target)}"
+        target = target.removeprefix("mailto:")
+        return target if label in (None, target) else f"{label} ({target})"
+
+    return unescape(_MARKED.sub(shown, text))

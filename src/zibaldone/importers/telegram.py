@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from zibaldone.core import NOISE, Message
@@ -20,10 +21,11 @@ from zibaldone.importers.files import (
     read_elements,
 )
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import fields_before
 from zibaldone.importers.texts import attached, attachment
 
 _FILES = {"photo": "image", "file": "file"}
+_GONE = "Deleted account"
+_SHARED = ("poll", "location_information", "contact_information", "place_name", "address", "game_title")
 
 
 class Telegram(Importer):
@@ -42,17 +44,9 @@ class Telegram(Importer):
     def owner(self, source: ImportSource) -> str | None:
         """The name in the personal information of a whole account's export."""
         for name in self.files(source):
-            if "chats" not in head_of(source, name).keys:
-                continue
-            before = source.read_bytes
-            with source.open(name) as stream:
-                about = fields_before(stream, source.where(name), "chats").get("personal_information")
-            source.read_bytes = before
-            if isinstance(about, dict):
-                return (
-                    " ".join(str(about.get(part) or "") for part in ("first_name", "last_name")).strip()
-                    or None
-                )
+            about = read_about(source, name, "chats") if "chats" in head_of(source, name).keys else None
+            if about and (person := about.get("personal_information")):
+                return f"{person.text_of('first_name')} {person.text_of('last_name')}".strip() or None
         return None
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
@@ -67,8 +61,9 @@ class Telegram(Importer):
 
 def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
     """Return a chat's title, and the function that reads its messages."""
-    name, session = chat.get("name"), f"telegram:{chat['id'].label()}"
-    title = name.text() if name else "Saved messages"
+    name, session, kind = chat.get("name"), f"telegram:{chat['id'].label()}", chat.get("type")
+    unnamed = "Saved messages" if kind and kind.value == "saved_messages" else _GONE
+    title = name.text() if name else unnamed
     return title, lambda node: _messages(node, session, title)
 
 
@@ -83,7 +78,8 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     if service:
         action = node.get("action")
         text = text or (action.text().replace("_", " ") if action else "")
-    content = "\n".join(part for part in (text, *(label for label, _ in files)) if part)
+    labels = (*(label for label, _ in files), *_shared(node))
+    content = "\n".join(part for part in (text, *labels) if part)
     if not content.strip():
         return
     unix, speaker = node.get("date_unixtime"), node.get("actor" if service else "from")
@@ -94,7 +90,7 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     yield node.message(
         Message(
             content,
-            name=speaker.text() if speaker and speaker.value else None,
+            name=speaker.text() if speaker and speaker.value else _GONE if "from" in node.value else None,
             time=time or node.time_of("date"),
             session=session,
             metadata=metadata,
@@ -121,5 +117,23 @@ def _files(node: Node) -> Iterator[tuple[str, dict[str, Any]]]:
             label = media.text().replace("_", " ") if media else kind
             named = name.text() if name else held.text()
             media_type = node.get("mime_type")
+            if named.startswith("("):  # "(File not included. Change data exporting settings to download.)"
+                yield f"[{label}]", attachment(label)
+                continue
             known = attachment(label, named, media_type.text() if media_type else None)
             yield f"[{label}: {named}]", known
+
+
+def _shared(node: Node) -> Iterator[str]:
+    """Yield a label of each thing that is sent in a field of its own, such as a poll or a place."""
+    for field in _SHARED:
+        if (held := node.get(field)) is not None:
+            values = _leaves(held.value)
+            texts = [value for value in values if isinstance(value, str)] or map(str, values)
+            yield f"[{field.removesuffix('_information').replace('_', ' ')}: {', '.join(texts)}]"
+
+
+def _leaves(value: Any) -> list[str | float]:
+    if isinstance(value, dict | list):
+        return list(chain.from_iterable(map(_leaves, value.values() if isinstance(value, dict) else value)))
+    return [value] if value and value is not True else []

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from html import unescape
 from typing import Any
 
 from zibaldone.core import PROFILE, Message
@@ -15,6 +16,8 @@ from zibaldone.log.message_input import ATTACHMENTS
 CITATIONS = "citation_markers"
 # Marks of a program's own, which it shows as links: "cite…" in private characters, "【12†source】".
 _MARKER = re.compile(r"[ ]?\ue200[^\ue201\n]{0,400}\ue201|[ ]?【\d{1,4}(?::\d{1,4})?†[^】\n]{0,120}】")
+_TAG = re.compile(r"<(style|script)\b.*?</\1>|<[^>]+>", re.DOTALL | re.IGNORECASE)
+_BREAK = re.compile(r"</?(?:p|br|li|h\d|div|tr)\b[^>]*>\n?", re.IGNORECASE)
 _DATED = re.compile(r"(?:\d{1,4}\.\s*)?\[(\d{4}-\d\d-\d\d)\]\.?\s*(.*)")
 
 
@@ -62,6 +65,11 @@ def attached(attachments: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def with_files(text: str, files: Iterable[dict[str, Any]]) -> str:
     """Append the names of attached files to a text."""
     return "\n".join(part for part in (text, *(f"[file: {file['name']}]" for file in files)) if part)
+
+
+def plain_text(html: str) -> str:
+    """Return the text of HTML, its blocks apart."""
+    return unescape(_TAG.sub("", _BREAK.sub("\n", html))).strip()
 
 
 def titled(title: str) -> dict[str, Any]:

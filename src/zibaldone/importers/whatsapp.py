@@ -13,9 +13,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from itertools import chain
 from operator import gt
 
@@ -36,12 +35,18 @@ _LINE = re.compile(
 )
 _SPEAKER = re.compile(r"([^:\n]{1,80}): (.*)", re.DOTALL)
 _AROUND_NAMES = "\u200e~ \u202f"
-_CHOICE = "if that is wrong, forget them and import again with dates='mdy' (--dates mdy --again)"
-_NAMED = 4  # people in a title
-_MEDIA = re.compile(
-    r"\u200e?(?:<attached: ([^>]+)>|(\S[^\n]*?\.\w{2,4}) \(file attached\)|<Media omitted>"
-    r"|(image|video|audio|sticker|GIF|document) omitted)"
+_CHOICE = (
+    "if that is wrong, forget them and import again with dates='mdy' (--dates mdy --again, the page's form)"
 )
+_NAMED = 4  # people in a title
+_PAIR = 2
+# In any of the phone's languages: "<attached: x.jpg>", "x.jpg (file attached)", "<Media omitted>".
+_MEDIA = re.compile(
+    r"\u200e?(?:<[^<>:\n]{1,30}: ([^<>\n]+\.\w{2,5})>"
+    r"|((?<=\u200e)\S[^\n]*?\.\w{2,5}|[A-Z]{3}-\d[\w-]*\.\w{2,5}) \([^()\n]{1,40}\)"
+    r"|\A<[^<>\n]{1,40}>\Z)"
+)
+_NOTICE = re.compile(r"\u200e(?!.*://).*")  # the program's own line: a place has a link, a poll several lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,10 @@ class _Line:
 
 
 class WhatsApp(Importer):
-    """Session: by how the chat begins. Who speaks is the name; what the program says is noise."""
+    """Session: by the people of a chat of two, whose export may be cut off before; else by how it begins.
+
+    Who speaks is the name; what the program says is noise.
+    """
 
     name = "whatsapp"
     among_people = True
@@ -74,22 +82,22 @@ class WhatsApp(Importer):
         source.read_bytes -= source.entries[name].size_bytes
         if not written:
             raise InvalidImport(f"{where}: has no message that begins with a date and a time")
-        (order, notes), title = (self.dates, ()) if self.dates else _order(written), _title(written)
+        order, notes = (self.dates, ()) if self.dates else _order(written)
+        people = _people(written)
         with source.open(name) as stream:
             texts = _messages(lines(stream, where))
             first, opening = next(texts)
             if first is None:
                 raise InvalidImport(f"{where}: line 1: begins with no date and time")
-            digest = hashlib.sha256(f"{first.date}{first.clock}{opening}".encode()).hexdigest()[:12]
-            ids = Occurrences(f"whatsapp:{digest}")
-
+            chat = f"{sorted(people)}" if len(people) == _PAIR else f"{first.date}{first.clock}{opening}"
+            session = f"whatsapp:{hashlib.sha256(chat.encode()).hexdigest()[:12]}"
+            talk = _Talk(session, _title(people), order)
             nodes = (
                 Node((line, text), f"line {line.number}", where)
                 for line, text in chain([(first, opening)], texts)
                 if line is not None
             )
-            read = partial(_message, order=order, title=title, ids=ids)
-            for piece in in_pieces(ids.prefix, each_message(nodes, read)):
+            for piece in in_pieces(session, each_message(nodes, talk.messages)):
                 yield replace(piece, notes=notes)
 
 
@@ -119,41 +127,63 @@ def _order(written: Sequence[_Line]) -> tuple[DateOrder, tuple[str, ...]]:
         return "dmy", ()
     if any(line.date[1] > 12 for line in written):
         return "mdy", ()
+    unlike = [line.date for line in written if line.date[0] != line.date[1]]
+    if not unlike:
+        return "dmy", ()
     by_day = [(line.date[2], line.date[1], line.date[0], line.clock) for line in written]
     by_month = [(line.date[2], line.date[0], line.date[1], line.clock) for line in written]
-    if by_day == by_month:
-        return "dmy", ()
     back_by_day, back_by_month = (sum(map(gt, times, times[1:])) for times in (by_day, by_month))
     if back_by_day != back_by_month:
         return ("dmy" if back_by_day < back_by_month else "mdy"), ()
-    first = "/".join(map(str, next(line.date for line in written if line.date[0] != line.date[1])))
+    first = "/".join(map(str, unlike[0]))
     return "dmy", (f"dates such as {first} may be day or month first: day first was taken; {_CHOICE}",)
 
 
-def _title(written: Sequence[_Line]) -> str:
-    """The people of a chat: it has no title of its own."""
+def _people(written: Sequence[_Line]) -> list[str]:
     spoken = filter(None, (_SPEAKER.match(line.rest) for line in written))
-    # What begins with a mark, and is no file, is the program's.
-    people = (line[1] for line in spoken if line[2][:1] != "\u200e" or _MEDIA.match(line[2]))
-    names = list(dict.fromkeys(name.strip(_AROUND_NAMES) for name in people))
+    return list(dict.fromkeys(line[1].strip(_AROUND_NAMES) for line in spoken if not _is_notice(line[2])))
+
+
+def _is_notice(text: str) -> bool:
+    return _NOTICE.fullmatch(text) is not None and _MEDIA.match(text) is None
+
+
+def _title(names: Sequence[str]) -> str:
+    """The people of a chat: it has no title of its own."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"WhatsApp: {', '.join(names[:_NAMED])}{more}" if names else "WhatsApp"
 
 
-def _message(node: Node, order: str, title: str, ids: Occurrences) -> Iterator[Message]:
-    line: _Line
-    line, text = node.value
-    year, month, day = (line.date[order.index(part)] for part in "ymd")
-    try:
-        time = datetime(year + 2000 if year < 100 else year, month, day, *line.clock, tzinfo=UTC)
-    except ValueError as error:
-        raise node.error(f"{line.date} is no date in the order of the file's other dates") from error
-    speaker = _SPEAKER.fullmatch(text)
-    name, content = (speaker[1].strip(_AROUND_NAMES), speaker[2]) if speaker else (None, text)
-    if not content.strip():
-        return
-    media = [attachment(match[3] or "file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
-    metadata = {"title": title, **(attached(media) if name else {NOISE: "notice"})}
-    own_id = ids.name(line.date, line.clock, name, content)
-    role = "user" if name else "system"
-    yield node.message(Message(content, role, name, time, ids.prefix, metadata, own_id))
+@dataclass(slots=True)
+class _Talk:
+    """State while a chat is read. Who spoke before keeps the same words in two chats apart."""
+
+    session: str
+    title: str
+    order: str
+    ids: Occurrences = field(default_factory=lambda: Occurrences("whatsapp"))
+    last: tuple[object, ...] = ()  # name and time of the last message,
+    before: tuple[object, ...] = ()  # and of the last one of somebody else; at first the session
+
+    def messages(self, node: Node) -> Iterator[Message]:
+        """Yield the message of a line, unless it is empty."""
+        line: _Line
+        line, text = node.value
+        year, month, day = (line.date[self.order.index(part)] for part in "ymd")
+        try:
+            time = datetime(year + 2000 if year < 100 else year, month, day, *line.clock, tzinfo=UTC)
+        except ValueError as error:
+            raise node.error(f"{line.date} is no date in the order of the file's other dates") from error
+        speaker = _SPEAKER.fullmatch(text)
+        name, content = (speaker[1].strip(_AROUND_NAMES), speaker[2]) if speaker else (None, text)
+        if not content.strip():
+            return
+        media = [attachment("file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
+        is_notice = name is None or _is_notice(content)
+        metadata = {"title": self.title, **attached(media), **({NOISE: "notice"} if is_notice else {})}
+        if (name,) != self.last[:1]:
+            self.before = self.last or (self.session,)
+        self.last = name, line.date, line.clock
+        own_id = self.ids.name(*self.before, *self.last, content)
+        role = "user" if name else "system"
+        yield node.message(Message(content, role, name, time, self.session, metadata, own_id))

@@ -31,6 +31,7 @@ class Unit:
     days: Days = ()  # that the text names
     start: int = 0  # where in the message's content the text starts, if it is verbatim
     is_dated: bool = True  # False: its time is that of an import
+    is_owners: bool = False  # an import marked the message as the owner's own; lists of units leave it out
 
     @property
     def seq(self) -> int:

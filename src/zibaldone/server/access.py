@@ -106,7 +106,7 @@ class Access:
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings, keys: KeyStore) -> None:
         self._app, self._settings, self._keys = app, settings, keys
-        self._late = 0  # late reads of the key table that still run
+        self._late: set[asyncio.Task[Any]] = set()  # late reads of the key table that still run
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Authenticate and pass on, or raise a Problem."""
@@ -190,18 +190,18 @@ class Access:
         """
         if not _is_gateway(path):
             return await in_thread(look)
-        if self._late >= _MOST_LATE:
+        if len(self._late) >= _MOST_LATE:
             raise StorageBusy("the keys of this server cannot be read: earlier looks at them still wait")
         task = asyncio.ensure_future(in_thread(look))
         done, _ = await asyncio.wait([task], timeout=within_s)
         if not done:
-            self._late += 1
+            self._late.add(task)
             task.add_done_callback(self._caught_up)
             raise StorageBusy(f"the keys of this server could not be read within {within_s:g} s: try again")
         return task.result()
 
     def _caught_up(self, task: asyncio.Task[Any]) -> None:
-        self._late -= 1
+        self._late.discard(task)
         if not task.cancelled():
             task.exception()  # retrieved, or asyncio would log it
 

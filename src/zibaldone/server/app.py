@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory, wrapped
 from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
-from zibaldone.errors import InvalidInput, MissingExtra, StorageError, ZibaldoneError
+from zibaldone.errors import InvalidInput, MissingExtra, StorageError
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
 from zibaldone.server.cache_sync import sync_caches
@@ -36,7 +34,7 @@ from zibaldone.server.metrics import Metrics
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page import PagePart
 from zibaldone.server.page.page_auth import answered
-from zibaldone.server.problems import Problem, log_failure, problem_of
+from zibaldone.server.problems import problem_of
 from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import count_again, watching
@@ -106,16 +104,9 @@ def create_app(
             Middleware(Access, settings=settings, keys=keys),
             Middleware(Limits, settings=settings),
         ],
-        exception_handlers=dict.fromkeys((HTTPException, Problem, ZibaldoneError), _answer_error),
+        exception_handlers={HTTPException: lambda request, error: answered(request, problem_of(error))},
         lifespan=lifespan,
     )
-
-
-async def _answer_error(request: Request, error: Exception) -> Response:
-    problem = problem_of(error)
-    if problem.status >= 500 and isinstance(error, StorageError):
-        log_failure(_logger, "in a request", error)
-    return answered(request, problem)
 
 
 def _mcp(memory: AsyncMemory, settings: ServerSettings) -> list[ServedPart]:

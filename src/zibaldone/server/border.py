@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from zibaldone.core.threads import in_thread
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem, log_failure, problem_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
+_LONG_BYTES = 2**18
 _CLIENT_LEFT = 499  # in metrics and logs only
 _logger = logging.getLogger(__name__)
 
@@ -51,7 +58,7 @@ class ErrorBoundary:
                 status = status or _CLIENT_LEFT
             except Exception as error:  # noqa: BLE001 - the process border: an error ends its request alone
                 problem = problem_of(error)
-                if problem.status >= 500:
+                if problem.status >= 500 and problem is not error:  # a Problem is raised on purpose
                     log_failure(_logger, "in a request", error)
                 if not status:  # else the answer breaks off
                     await self._answered(Request(scope), problem)(scope, receive, watched)
@@ -71,3 +78,33 @@ def _check_length(scope: Scope) -> None:
             "a request has Content-Length or Transfer-Encoding: leave one out",
             headers={"Connection": "close"},
         )
+
+
+async def read_apart(size: int, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Return `read(...)`, which is called in a thread where the body has a `size` that takes long."""
+    return await in_thread(read, *args, **options) if size > _LONG_BYTES else read(*args, **options)
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`; it is given up when the client hangs up before. Raises ClientDisconnect.
+
+    The request's body must have been read: the next message is the client's going.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        return task.result()
+    finally:
+        for each in (task, gone):
+            if not each.done():
+                each.cancel()
+                with suppress(asyncio.CancelledError):
+                    await each
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -67,8 +67,8 @@ class KeyStore:
             folder,
             busy_timeout_s=busy_timeout_s,
             key=settings.key(),
-            user_keys=settings.user_keys(),
-            wall_key=settings.wall_key(),
+            user_keys=settings.text("USER_KEYS"),
+            wall_key=settings.key("WALL_KEY"),
         )
         self._clock = clock
         self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet

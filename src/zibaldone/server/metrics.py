@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -29,41 +30,27 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
-        self._requests = Counter(
-            "zibaldone_requests", "Requests answered.", ["method", "route", "status"], registry=registry
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        histogram = partial(Histogram, registry=registry, buckets=_SECONDS)
+        self._requests = counter("zibaldone_requests", "Requests answered.", ["method", "route", "status"])
+        self._request_seconds = histogram(
+            "zibaldone_request_seconds", "From the headers to the last byte of the answer.", ["route"]
         )
-        self._request_seconds = Histogram(
-            "zibaldone_request_seconds",
-            "From the headers to the last byte of the answer.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._under_way = Gauge(
-            "zibaldone_requests_under_way", "Requests not answered yet.", registry=registry
-        )
-        self._stage_seconds = Histogram(
+        self._under_way = gauge("zibaldone_requests_under_way", "Requests not answered yet.")
+        self._stage_seconds = histogram(
             "zibaldone_stage_seconds",
             "Duration of one step of a request: recall, write_back, upstream ...",
             ["stage"],
-            buckets=_SECONDS,
-            registry=registry,
         )
-        self._recalled_tokens = Histogram(
-            "zibaldone_recalled_tokens", "Tokens of a recalled text.", buckets=_TOKENS, registry=registry
+        self._recalled_tokens = histogram(
+            "zibaldone_recalled_tokens", "Tokens of a recalled text.", buckets=_TOKENS
         )
-        self._degraded = Counter(
-            "zibaldone_degraded", "Requests that memory served less well.", ["reason"], registry=registry
-        )
-        self._queued = Gauge(
-            "zibaldone_queue_depth", "Write-backs that are not stored yet.", registry=registry
-        )
-        self._users = Gauge("zibaldone_users", "Users that the memory has.", registry=registry)
-        self._messages = Gauge("zibaldone_messages", "Messages that the memory has.", registry=registry)
-        self._bytes = Gauge("zibaldone_storage_bytes", "Size of the memory's folder.", registry=registry)
-        self._behind = Gauge(
-            "zibaldone_messages_behind", "Messages that a view has not read yet.", ["view"], registry=registry
-        )
+        self._degraded = counter("zibaldone_degraded", "Requests that memory served less well.", ["reason"])
+        self._queued = gauge("zibaldone_queue_depth", "Write-backs that are not stored yet.")
+        self._users = gauge("zibaldone_users", "Users that the memory has.")
+        self._messages = gauge("zibaldone_messages", "Messages that the memory has.")
+        self._bytes = gauge("zibaldone_storage_bytes", "Size of the memory's folder.")
+        self._behind = gauge("zibaldone_messages_behind", "Messages that a view has not read yet.", ["view"])
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

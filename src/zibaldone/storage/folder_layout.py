@@ -33,8 +33,9 @@ def memory_file(folder: Path) -> Path:
 
 
 def is_memory(folder: Path) -> bool:
-    """True if a memory lies there, plain or encrypted."""
-    return database_file(folder).exists() or (folder / ENCRYPTED_FILE).exists()
+    """True if a memory lies there, plain or encrypted; a file of no bytes is none, or was one."""
+    files = database_file(folder), folder / ENCRYPTED_FILE
+    return any(file.exists() and file.stat().st_size for file in files)
 
 
 def make_private(database: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, select
 
 from zibaldone import log
-from zibaldone.core import Message
+from zibaldone.core import OWNERS_WORDS, Message
 from zibaldone.errors import StorageCorrupt
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
@@ -188,7 +188,8 @@ def unit_on(
     """A unit that stands on a stored message."""
     assert message.time is not None  # what is stored has one
     where = message.session, message.voice, message.name, message.time
-    return Unit(sources, part, text, kind, tokens, *where, days, start, message.is_dated)
+    is_owners = message.metadata.get(OWNERS_WORDS) is True
+    return Unit(sources, part, text, kind, tokens, *where, days, start, message.is_dated, is_owners)
 
 
 def contents(take_snapshot: TakeSnapshot, *views: str) -> list[Content]:

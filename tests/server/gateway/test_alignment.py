@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from zibaldone import Message
 from zibaldone.server.gateway.alignment import SessionLog, align, answer_messages
-from zibaldone.server.gateway.turns import as_partial, wire_turn
+from zibaldone.server.gateway.turns import as_partial, wire_turns
 
 
 class Conversation:
@@ -54,8 +54,8 @@ def turns(history):
         shape = {"role": roles[role], "content": content}
         if role == "t":
             shape["tool_call_id"] = content.partition("-")[0]
-        made.append(wire_turn(shape, place))
-    return [turn for turn in made if turn is not None]
+        made += wire_turns(shape, place)
+    return made
 
 
 def text(messages):

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
 from zibaldone.server.gateway.json_body import (
     NotAnObject,
-    elements_at,
     read_object,
     read_values,
-    with_element,
 )
 
 values = st.recursive(
@@ -46,15 +44,6 @@ def test_members_are_taken_out(given_object, indent, data):
     body = read_object(json.dumps(given_object, indent=indent).encode())
     left = {name: value for name, value in given_object.items() if name not in names}
     assert json.loads(body.rewritten({}, removed=names)) == left
-
-
-@given(st.lists(values, min_size=1, max_size=5), indents, st.data())
-def test_one_element_of_a_list_is_replaced(elements, indent, data):
-    """And the others stay."""
-    place = data.draw(st.integers(min_value=0, max_value=len(elements) - 1))
-    text = json.dumps(elements, indent=indent)
-    expected = [*elements[:place], "new", *elements[place + 1 :]]
-    assert json.loads(with_element(text, elements_at(text, 0), place, '"new"')) == expected
 
 
 def test_of_two_members_of_a_name_the_last_holds():

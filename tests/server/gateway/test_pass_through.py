@@ -51,9 +51,9 @@ def test_beside_what_memory_changes_all_stays(client, upstream, told):
     assert "Dr. Moss" in sent
     assert '"seed": 12345678901234567890' in sent
     assert earlier in sent
-    last = sent[sent.index('{"name"') : sent.rindex("}],") + 1]
+    last = sent[sent.index('{"name"') : sent.rindex("} ],") + 1]
     assert json.loads(last) == {"name": "A", "role": "user", "content": json.loads(last)["content"]}
-    assert sent.endswith('}],"user":"ann"}')
+    assert sent.endswith('} ],"user":"ann"}')
 
 
 def test_models_and_embeddings(gateway, upstream):

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from topic_shelves import CURRENT, FIRMS, PEOPLE, facts, shelf
+from topic_shelves import CURRENT, FIRMS, GARDEN, PEOPLE, facts, shelf
 
-from zibaldone.views.topics.markdown.document import Document, render_body
+from zibaldone.views.topics.markdown.document import Document, Heading, render_body
+from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE, Toolset
 from zibaldone.views.topics.read.index import ReadingIndex
 
@@ -69,6 +70,24 @@ def test_search_ranks_heading_blocks_and_shows_their_best_lines() -> None:
     answer = TOOLS.call("search", {"query": "headquarters Globex"})
     assert answer.startswith("[topic-0002] Companies, lines 1 to 4, score ")
     assert "Lyon" in answer.partition("\n[")[0]
+
+
+def test_search_shows_no_title_without_entries() -> None:
+    """A title whose own block is empty fits the words best, and has nothing to show."""
+    body = (Heading("Wharf"), Heading("Boats", level=2), Entry("A boat lies at the wharf.", first=1))
+    answer = Toolset(ReadingIndex(shelf(Document("topic-0001", body=body)))).call(
+        "search", {"query": "wharf", "limit": 1}
+    )
+    assert answer.startswith("[topic-0001] Wharf > Boats, lines ")
+    assert "A boat lies at the wharf." in answer
+
+
+def test_grep_names_a_heading_once_for_all_its_lines() -> None:
+    """Lines that do not stand beside each other too."""
+    answer = TOOLS.call("grep", {"pattern": "headquarters of Globex|two rivers|Acme is"})
+    assert answer.count("[topic-0002] Companies") == 1
+    garden = Toolset(ReadingIndex(shelf(GARDEN))).call("grep", {"pattern": "beans|kale"})
+    assert garden.count("[topic-0003]") == 1
 
 
 def test_list_docs_pages_through_all_documents() -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.resources import as_file
 from pathlib import Path
@@ -21,7 +19,7 @@ from rich.console import Console
 
 from zibaldone.api.memory import Memory
 from zibaldone.cli.demo import show
-from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, DemoAnswer, ask, questions
+from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, ask, questions
 from zibaldone.core import Message
 from zibaldone.recall.result import Recall
 
@@ -39,11 +37,11 @@ CHANGE_TOKENS = 180
 FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 
 
-def run(console: Console, folder: Path | None = None, *, as_json: bool = False) -> show.Figures:
+def run(console: Console, folder: Path | None = None) -> show.Figures:
     """Import the sample, ask, show. Without a folder, in a temporary one that is gone afterwards."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="zibaldone-demo-") as temporary:
-            return run(console, Path(temporary), as_json=as_json)
+            return run(console, Path(temporary))
     with Memory.from_env(folder) as memory:
         memory.admin.count_tokens("")  # loads the tokenizer, so that what is timed below is the work alone
         started = time.perf_counter()
@@ -56,25 +54,22 @@ def run(console: Console, folder: Path | None = None, *, as_json: bool = False) 
         messages = memory.messages(user=USER)
         seqs = {str(message.id): message.seq for message in messages}
         full_tokens = memory.admin.count_tokens(show.full_context(messages))
-        if not as_json:
-            show.opening(console, messages, full_tokens, import_ms, maintain_ms)
+        show.opening(console, messages, full_tokens, import_ms, maintain_ms)
         outcomes = []
         for number, question in enumerate(questions(), 1):
             outcomes.append(ask(memory, question, seqs, BUDGET_TOKENS))
-            if not as_json:
-                show.recalled(console, number, outcomes[-1], full_tokens)
-        figures = _figures(messages, outcomes, full_tokens, import_ms, folder)
-        change = _change(memory)
-        if as_json:
-            printed = {
-                **asdict(figures),
-                "budget_tokens": BUDGET_TOKENS,
-                "asked": [_plain(outcome) for outcome in outcomes],
-                "changed": {"content": CHANGE.content, "question": AFTER_CHANGE, "text": change.text},
-            }
-            console.print_json(data=printed)
-            return figures
-        show.changed(console, CHANGE, change)
+            show.recalled(console, number, outcomes[-1], full_tokens)
+        figures = show.Figures(
+            messages=len(messages),
+            questions=len(outcomes),
+            right=sum(outcome.right for outcome in outcomes),
+            missed=tuple(outcome.question.question for outcome in outcomes if not outcome.right),
+            mean_tokens=mean(outcome.recall.tokens for outcome in outcomes if outcome.recall),
+            full_tokens=full_tokens,
+            p50_ms=median(outcome.ms for outcome in outcomes),
+            folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
+        )
+        show.changed(console, CHANGE, _change(memory))
         receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
         show.closing(console, [outcome.recall for outcome in outcomes], receipt, FORGET_SESSION, figures)
     return figures
@@ -87,41 +82,3 @@ def _change(memory: Memory) -> Recall:
     recall = memory.recall(AFTER_CHANGE, user=USER, budget_tokens=CHANGE_TOKENS, now=NOW)
     memory.forget(user=USER, seqs=[stored.seq])
     return recall
-
-
-def _figures(
-    messages: Sequence[Message],
-    outcomes: Sequence[DemoAnswer],
-    full_tokens: int,
-    import_ms: float,
-    folder: Path,
-) -> show.Figures:
-    return show.Figures(
-        messages=len(messages),
-        sessions=len({message.session for message in messages}),
-        import_ms=import_ms,
-        questions=len(outcomes),
-        right=sum(outcome.right for outcome in outcomes),
-        missed=tuple(outcome.question.question for outcome in outcomes if not outcome.right),
-        mean_tokens=mean(outcome.recall.tokens for outcome in outcomes if outcome.recall),
-        full_tokens=full_tokens,
-        p50_ms=median(outcome.ms for outcome in outcomes),
-        folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-    )
-
-
-def _plain(outcome: DemoAnswer) -> dict[str, object]:
-    recalled = [
-        {"seqs": passage.sources, "session": passage.session, "text": passage.text}
-        for passage in outcome.recall.evidence
-    ]
-    return {
-        **asdict(outcome.question),
-        "right": outcome.right,
-        "missing": list(outcome.missing.values()),
-        "aim": outcome.recall.trace.aim,
-        "confidence": outcome.recall.confidence,
-        "tokens": outcome.recall.tokens,
-        "ms": outcome.ms,
-        "recalled": recalled,
-    }

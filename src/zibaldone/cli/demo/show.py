@@ -32,8 +32,6 @@ class Figures:
     """The demo in numbers."""
 
     messages: int
-    sessions: int
-    import_ms: float  # until all of it was on disk
     questions: int
     right: int
     missed: tuple[str, ...]  # the questions that are not right

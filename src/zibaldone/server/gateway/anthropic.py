@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,10 +27,7 @@ from zibaldone.server.gateway.rounds import (
     Rounds,
     added,
 )
-from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat, with_block
-
-_FILES = ("image", "document")
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 
 class AnthropicMessages(WireFormat):
@@ -38,35 +35,25 @@ class AnthropicMessages(WireFormat):
 
     path = "/messages"
 
-    def turns(self, body: JsonObject) -> list[WireTurn]:
-        """See WireFormat. A message with results of tools is several turns."""
-        return [
-            turn
-            for place, message in enumerate(sequence(body["messages"]))
-            for shape in _shapes(mapping(message))
-            if (turn := wire_turn(shape, place)) is not None
-        ]
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+        content = element.get("content")
+        if not isinstance(content, str):
+            content = [kept for block in sequence(content) if (kept := _kept(mapping(block)))]
+        return {"role": element.get("role"), "content": content}
 
-    def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
-        """See WireFormat. Results of tools stay in front."""
-        return with_block(body, "messages", place, block, "text")
-
-    def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
-        """See WireFormat."""
-        shapes = _shapes({"role": "assistant", "content": body.get("content")})
-        return [turn for shape in shapes if (turn := wire_turn(shape)) is not None]
+    def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        return [{"role": "assistant", "content": body.get("content")}]
 
     def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002
-        """See WireFormat."""
-        return _MessageReader()
+        return _MessageReader(self)
 
     def rounds(self, body: JsonObject) -> Rounds | None:  # noqa: ARG002
-        """See WireFormat."""
         return _MessageRounds()
 
 
 class _MessageReader(AnswerReader):
-    def __init__(self) -> None:
+    def __init__(self, wire: WireFormat) -> None:
+        super().__init__(wire)
         self._blocks: dict[int, dict[str, Any]] = {}
 
     def read(self, event: Mapping[str, Any]) -> None:
@@ -79,8 +66,8 @@ class _MessageReader(AnswerReader):
         stopped = kind == "message_delta" and mapping(event.get("delta")).get("stop_reason")
         self.is_complete = bool(stopped) or kind == "message_stop"
 
-    def turns(self) -> list[WireTurn]:
-        return AnthropicMessages().answer({"content": [block for _, block in sorted(self._blocks.items())]})
+    def body(self) -> Mapping[str, Any]:
+        return {"content": [block for _, block in sorted(self._blocks.items())]}
 
 
 class _MessageRounds(ListedRounds):
@@ -196,34 +183,15 @@ def _object(given: object) -> object:
     return given if isinstance(given, Mapping) else {}
 
 
-def _shapes(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a message in OpenAI's chat format: first each tool result as a message, then the rest."""
-    role, content = message.get("role"), message.get("content")
-    if isinstance(content, str):
-        yield {"role": role, "content": content}
-        return
-    parts: list[Mapping[str, Any]] = []
-    calls = []
-    for block in map(mapping, sequence(content)):
-        kind = block.get("type")
-        if kind == "text":
-            parts.append({"type": "text", "text": text(block.get("text"))})
-        elif kind in _FILES:
-            parts.append({"type": kind, kind: {"filename": text(block.get("title")) or None}})
-        elif kind == "tool_use":
-            calls.append(tool_call(block.get("id"), block.get("name"), block.get("input")))
-        elif kind == "tool_result":
-            yield _result(block)
-    if parts or calls:
-        shape: dict[str, Any] = {"role": role, "content": parts or None}
-        yield {**shape, "tool_calls": calls} if calls else shape
-
-
-def _result(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    content = block.get("content")
-    if not isinstance(content, str):
-        parts = map(mapping, sequence(content))
-        content = "\n".join(
-            text(part["text"]) if "text" in part else f"[{part.get('type')}]" for part in parts
-        )
-    return {"role": "tool", "content": content, "tool_call_id": block.get("tool_use_id")}
+def _kept(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a block that is stored; of files their names or types. Empty for thoughts and the like."""
+    kind = block.get("type")
+    if kind == "text":
+        return {"type": "text", "text": text(block.get("text"))}
+    if kind in ("image", "document"):
+        return {"type": kind, kind: {"filename": text(block.get("title")) or None}}
+    if kind == "tool_result" and isinstance(block.get("content"), list):
+        parts = map(mapping, block["content"])
+        words = [text(part["text"]) if "text" in part else f"[{part.get('type')}]" for part in parts]
+        return {**block, "content": "\n".join(words)}
+    return block if kind in ("tool_use", "tool_result") else {}

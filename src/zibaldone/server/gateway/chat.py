@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zibaldone.server.gateway.json_body import (
@@ -15,8 +15,7 @@ from zibaldone.server.gateway.json_body import (
     text,
 )
 from zibaldone.server.gateway.rounds import (
-    DESCRIPTION,
-    PARAMETERS,
+    FUNCTION,
     TOOL,
     HiddenTurn,
     Rounds,
@@ -24,8 +23,7 @@ from zibaldone.server.gateway.rounds import (
     added,
     changed_event,
 )
-from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat, with_block
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal")  # of a message
 
@@ -35,28 +33,23 @@ class ChatCompletions(WireFormat):
 
     path = "/chat/completions"
 
-    def turns(self, body: JsonObject) -> list[WireTurn]:
-        """See WireFormat."""
-        read = (_turn(message, place) for place, message in enumerate(sequence(body["messages"])))
-        return [turn for turn in read if turn is not None]
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+        shape = {name: element[name] for name in _KEPT if element.get(name) is not None}
+        if shape.get("role") == "function":
+            shape["role"] = "tool"
+        if not shape.get("content") and not shape.get("tool_calls"):
+            shape["content"] = shape.get("refusal") or mapping(element.get("audio")).get("transcript")
+        return shape
 
-    def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
-        """See WireFormat. Many chat templates accept no two successive turns of one role."""
-        return with_block(body, "messages", place, block, "text")
-
-    def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
-        """See WireFormat. Reads the first choice; the next request shows which one the client took."""
-        for choice in sequence(body.get("choices")):
-            turn = _turn(mapping(mapping(choice).get("message")), -1)
-            return [] if turn is None else [turn]
-        return []
+    def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        """Only the first choice: the next request shows which one the client took."""
+        return [mapping(choice).get("message") for choice in sequence(body.get("choices"))[:1]]
 
     def reader(self, body: JsonObject) -> AnswerReader:
-        """See WireFormat."""
-        return _ChatReader(_choices(body))
+        return _ChatReader(self, _choices(body))
 
     def rounds(self, body: JsonObject) -> Rounds | None:
-        """See WireFormat. None for several choices, and for the older `functions`."""
+        """None for several choices, and for the older `functions`."""
         return _ChatRounds() if _choices(body) == 1 and not body["functions"] else None
 
 
@@ -109,7 +102,8 @@ class _ChatMessage:
 
 
 class _ChatReader(AnswerReader):
-    def __init__(self, choices: int) -> None:
+    def __init__(self, wire: WireFormat, choices: int) -> None:
+        super().__init__(wire)
         self._open = max(choices, 1)
         self._message = _ChatMessage()  # of the first choice
 
@@ -122,22 +116,16 @@ class _ChatReader(AnswerReader):
                 self._open -= 1
                 self.is_complete = self._open == 0
 
-    def turns(self) -> list[WireTurn]:
-        calls = [
-            tool_call(text(call.get("id")), function.get("name"), function.get("arguments"))
-            for call in self._message.calls
-            for function in [call["function"]]
-        ]
-        turn = _turn({**self._message.fields, "role": "assistant", "tool_calls": calls or None}, -1)
-        return [] if turn is None else [turn]
+    def body(self) -> Mapping[str, Any]:
+        calls = [{**call, "id": text(call.get("id")), "type": "function"} for call in self._message.calls]
+        message = {**self._message.fields, "role": "assistant", "tool_calls": calls or None}
+        return {"choices": [{"message": message}]}
 
 
 class _ChatRounds(Rounds):
     """Rounds of chat completions: one message each."""
 
-    offer = dumped(
-        {"type": "function", "function": {"name": TOOL, "description": DESCRIPTION, "parameters": PARAMETERS}}
-    )
+    offer = dumped({"type": "function", "function": FUNCTION})
     no_calls = '"none"'
 
     def __init__(self) -> None:
@@ -260,16 +248,3 @@ class _ChatRounds(Rounds):
 
 def _is_ours(call: Mapping[str, Any]) -> bool:
     return bool(mapping(call.get("function")).get("name") == TOOL)
-
-
-def _turn(message: object, place: int) -> WireTurn | None:
-    given = mapping(message)
-    shape = {name: given[name] for name in _KEPT if given.get(name) is not None}
-    if shape.get("role") == "function":
-        shape["role"] = "tool"
-    if not shape.get("content") and not shape.get("tool_calls"):
-        spoken = mapping(given.get("audio")).get("transcript")
-        if not (shape.get("refusal") or spoken):
-            return None
-        shape["content"] = shape.get("refusal") or spoken
-    return wire_turn(shape, place)

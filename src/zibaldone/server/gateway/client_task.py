@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from starlette.datastructures import Headers
 
 from zibaldone.server.gateway.json_body import JsonObject, mapping, sequence, text
+from zibaldone.server.gateway.wire import WireFormat
 
 _PROGRAMS = ("system", "developer")
 _SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
@@ -39,16 +40,14 @@ _LAST_TURN = re.compile(  # to summarize a conversation, or to guess the user's 
 )
 
 
-def is_client_task(body: JsonObject) -> bool:
-    """True if a request, in any wire format, is a task of the client program."""
-    elements = [mapping(element) for element in sequence(body["messages"]) or sequence(body["input"])]
+def is_client_task(wire: WireFormat, body: JsonObject) -> bool:
+    """True if a request is a task of the client program."""
+    elements = [mapping(element) for element in wire.elements(body)]
     turns = [list(_texts(element.get("content"))) for element in elements if element.get("role") == "user"]
-    if isinstance(body["input"], str):
-        turns = [[body["input"]]]
     last = turns[-1] if turns else []
     if any(_LAST_TURN.match(words) for words in last):
         return True
-    goes_on = body["previous_response_id"] or body["conversation"]
+    goes_on = wire.continues(body) or wire.conversation(body)
     if body["tools"] or goes_on or any(element.get("role") == "assistant" for element in elements):
         return False
     program = [*_texts(body["system"]), *_texts(body["instructions"])]

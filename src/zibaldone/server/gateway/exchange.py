@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
+from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory, Render
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
@@ -36,7 +36,6 @@ from zibaldone.server.problems import log_failure, reason
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
 
-LONG_BYTES = 2**18  # size from which a body is parsed in a thread
 T = TypeVar("T")
 _WRITE_S = 10.0  # for which an answer waits until it is stored
 # Concurrent recalls of a process: threads of one interpreter share its lock, and would all end late; more if
@@ -93,7 +92,7 @@ class GatewayServices:
         self.loops = LoopRecalls(memory)
         self.hidden = HiddenTurns(memory)
         self.background = BackgroundTasks()
-        self.late = 0  # recalls past their deadline that still run
+        self.late: set[asyncio.Task[Recall]] = set()  # recalls past their deadline that still run
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
         processes = memory.size if isinstance(memory, MemoryPool) else 1
         self._slots = [asyncio.Semaphore(at_once) for _ in range(processes)]
@@ -101,14 +100,6 @@ class GatewayServices:
     def slots(self, user: str) -> asyncio.Semaphore:
         """Return the recall slots of the process that serves a user."""
         return self._slots[self.memory.process_of(user) if isinstance(self.memory, MemoryPool) else 0]
-
-    def caught_up(self) -> None:
-        """Note that a recall past its deadline has ended."""
-        self.late -= 1
-
-
-class _Degraded(Exception):
-    """A recall failed or is late. Arguments: the metric's reason, and the report's words."""
 
 
 @dataclass(slots=True)
@@ -139,8 +130,7 @@ class GatewayExchange:
     async def admit(self) -> str:
         """Return the body for the upstream with the recalled text, and begin to store the new turns."""
         began = time.perf_counter()
-        is_long = len(self.body.text) > LONG_BYTES
-        turns = await in_thread(self.wire.turns, self.body) if is_long else self.wire.turns(self.body)
+        turns = await read_apart(len(self.body.text), self.wire.turns, self.body)
         self.admitted = self._admitted(turns)
         self.report.session = self.admitted.session
         replaced = {}
@@ -239,9 +229,7 @@ class GatewayExchange:
             except NoKVMemory as error:
                 self.report.reasons.append(f"memory as text: {error}")
         given = (self.body, asking.place, recalled.quoted())
-        if len(self.body.text) > LONG_BYTES:
-            return dict(await in_thread(self.wire.with_memory, *given))
-        return dict(self.wire.with_memory(*given))
+        return dict(await read_apart(len(self.body.text), self.wire.with_memory, *given))
 
     async def _as_keys(
         self, kv: KVPrompts, render: Render, question: str, recalled: Recall, deadline: float
@@ -309,18 +297,14 @@ class GatewayExchange:
     async def _within(
         self, limit_s: float, work: Callable[[float], Coroutine[Any, Any, Recall]]
     ) -> Recall | None:
-        """Run `work(deadline)`, by the event loop's clock; None, with a report, if it fails or is late."""
-        try:
-            return await self._in_slot(limit_s, work)
-        except _Degraded as degraded:
-            self._degrade(*degraded.args)
-            return None
+        """Run `work(deadline)`, by the event loop's clock, in a free slot.
 
-    async def _in_slot(self, limit_s: float, work: Callable[[float], Coroutine[Any, Any, Recall]]) -> Recall:
-        """Run `work(deadline)` in a free slot. Raises _Degraded."""
+        None, with a report, if it fails or is late.
+        """
         services, loop = self.services, asyncio.get_running_loop()
-        if services.late >= _MOST_LATE:
-            raise _Degraded("recall_busy", "nothing recalled: earlier recalls still run")
+        if len(services.late) >= _MOST_LATE:
+            self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
+            return None
         slots = services.slots(self.scope.user)
         deadline = loop.time() + limit_s
         too_late = f"nothing recalled within {limit_s * 1000:g} ms"
@@ -328,22 +312,24 @@ class GatewayExchange:
             try:
                 async with asyncio.timeout_at(deadline):
                     await slots.acquire()
-            except TimeoutError as late:
-                raise _Degraded("recall_timeout", f"{too_late}: others came first") from late
+            except TimeoutError:
+                self._degrade("recall_timeout", f"{too_late}: others came first")
+                return None
             task = services.background.start(work(deadline))
             release = _once(slots.release)  # with the recall, or some time after its deadline
             task.add_done_callback(release)
             loop.call_at(deadline + _LATE_S, release)
             done, _ = await asyncio.wait([task], timeout=deadline - loop.time())
         if not done:
-            services.late += 1
-            task.add_done_callback(lambda _: services.caught_up())
-            raise _Degraded("recall_timeout", too_late)
-        error = task.exception()
-        if isinstance(error, RecallGivenUp):
-            raise _Degraded("recall_timeout", too_late)
+            services.late.add(task)
+            task.add_done_callback(services.late.discard)
+        error = task.exception() if done else None
+        if not done or isinstance(error, RecallGivenUp):
+            self._degrade("recall_timeout", too_late)
+            return None
         if error is not None:
-            raise _Degraded("recall_failed", f"nothing recalled: {reason(error)}")
+            self._degrade("recall_failed", f"nothing recalled: {reason(error)}")
+            return None
         services.metrics.recalled(task.result().tokens)
         return task.result()
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope, Send
@@ -19,12 +17,12 @@ from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
+from zibaldone.server.border import read_apart, unless_gone
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
 from zibaldone.server.gateway.exchange import (
-    LONG_BYTES,
     GatewayExchange,
     GatewayServices,
     is_retry,
@@ -122,21 +120,21 @@ class Gateway:
         data = await request.body()
         headers = request.headers
         try:
-            body = await in_thread(read_object, data) if len(data) > LONG_BYTES else read_object(data)
+            body = await read_apart(len(data), read_object, data)
         except NotAnObject:
             return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
         self._check_keys(body)
         principal: Principal = request.state.principal
         options = memory_options(headers, body, principal.memory_mode or self._mode)
         if is_subagent(headers):
-            options = replace(options, enable_writeback=False)
-        scope = memory_scope(principal, headers, body)
+            options = options.model_copy(update={"enable_writeback": False})
+        scope = memory_scope(principal, headers, body, options)
         off = ""
         if scope is None:
             off = "nobody says whose memory"
         elif not (options.enable_retrieval or options.enable_writeback):
             off = "the request wants none"
-        elif is_client_task(body):
+        elif is_client_task(wire, body):
             off = "a task of the client's own, no turn"
         if scope is None or off:
             return await self._relay(request, wire.path, encoded(without_member(body)), _off(off))
@@ -168,9 +166,9 @@ class Gateway:
         wire, report = exchange.wire, exchange.report
         send = partial(self._send, request, wire.path, plain=True)
         again = partial(send, is_again=True)
-        response = await _unless_gone(request, send(content if loop is None else loop.content))
+        response = await unless_gone(request, send(content if loop is None else loop.content))
         if loop is not None and response.is_success and media_type(response) == "application/json":
-            response = await _unless_gone(request, loop.settled(response, again))
+            response = await unless_gone(request, loop.settled(response, again))
         kind = media_type(response)
         if not (response.is_success and kind in ("application/json", "text/event-stream")):
             await exchange.record_question()
@@ -182,7 +180,7 @@ class Gateway:
         events = split(response) if loop is None else loop.events(response, again)
         stream = _answered(response, events, exchange, wire.reader(exchange.body))
         try:
-            begun = stream if loop is None else await _unless_gone(request, _begun(stream))
+            begun = stream if loop is None else await unless_gone(request, _begun(stream))
         except RoundRefused as refused:
             return _passed(refused.answer, report)
         return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
@@ -224,31 +222,8 @@ class _AllOthers(Route):
     """The route of every path that is not the server's own."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """See Route."""
         is_own = (scope["path"] + "/").startswith(_OWN)
         return (Match.NONE, {}) if is_own else super().matches(scope)
-
-
-async def _hung_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of `work`, unless the client hangs up before: then raise ClientDisconnect."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_hung_up(request))
-    try:
-        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientDisconnect
-        return task.result()
-    finally:
-        for each in (task, gone):
-            if not each.done():
-                each.cancel()
-                with suppress(asyncio.CancelledError):
-                    await each
 
 
 async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -124,13 +124,6 @@ def elements_at(text: str, at: int) -> list[tuple[int, int]]:
     return elements
 
 
-def with_element(text: str, elements: Sequence[tuple[int, int]], place: int, replacement: str) -> str:
-    """Return a list with one of its elements, which `elements_at` found, replaced."""
-    pieces = [text[start:end] for start, end in elements]
-    pieces[place] = replacement
-    return f"[{','.join(pieces)}]"
-
-
 def _value(text: str, at: int) -> tuple[Any, int]:
     try:
         return _decode(text, at)

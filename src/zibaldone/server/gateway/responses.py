@@ -16,8 +16,7 @@ from zibaldone.server.gateway.json_body import (
     text,
 )
 from zibaldone.server.gateway.rounds import (
-    DESCRIPTION,
-    PARAMETERS,
+    FUNCTION,
     TOOL,
     HiddenTurn,
     ListedRounds,
@@ -25,11 +24,11 @@ from zibaldone.server.gateway.rounds import (
     added,
     strings,
 )
-from zibaldone.server.gateway.turns import WireTurn, tool_call, wire_turn
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat, with_block
+from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_OF_TOOLS = ("type", "call_id", "name", "arguments", "input", "output")
 _OTHER_CALLS = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request")
 _BEGINNINGS = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -39,41 +38,41 @@ class Responses(WireFormat):
     """POST /v1/responses."""
 
     path = "/responses"
+    list_name = "input"
+    text_part = "input_text"
 
-    def turns(self, body: JsonObject) -> list[WireTurn]:
-        """See WireFormat."""
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+        kind = text(element.get("type", "message"))
+        if kind == "message":
+            return {"role": element.get("role"), "content": element.get("content")}
+        known = _OF_TOOLS if kind in (*_CALLS, *_RESULTS) else ()
+        return {name: element[name] for name in known if name in element}
+
+    def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        return sequence(body.get("output"))
+
+    def elements(self, body: JsonObject) -> Sequence[Any]:
         given = body["input"]
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else sequence(given)
-        read = (_turn(mapping(item), place) for place, item in enumerate(items))
-        return [turn for turn in read if turn is not None]
+        return [{"role": "user", "content": given}] if isinstance(given, str) else sequence(given)
 
     def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
-        """See WireFormat."""
-        given = body.member("input")
-        if isinstance(given.value, str):
-            return {"input": dumped(f"{block}\n\n{given.value}")}
-        return with_block(body, "input", place, block, "input_text")
+        given = body["input"]
+        if isinstance(given, str):
+            return {"input": dumped(f"{block}\n\n{given}")}
+        return super().with_memory(body, place, block)
 
     def continues(self, body: JsonObject) -> str | None:
-        """See WireFormat."""
         return text(body["previous_response_id"]) or None
 
     def conversation(self, body: JsonObject) -> str | None:
-        """See WireFormat."""
         conversation = body["conversation"]
         return text(conversation) or text(mapping(conversation).get("id")) or None
 
-    def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
-        """See WireFormat."""
-        read = (_turn(mapping(item), -1) for item in sequence(body.get("output")))
-        return [turn for turn in read if turn is not None]
-
     def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002
-        """See WireFormat."""
-        return _ResponseReader()
+        return _ResponseReader(self)
 
     def rounds(self, body: JsonObject) -> Rounds | None:
-        """See WireFormat. None for a response that is computed in the background."""
+        """None for a response that is computed in the background."""
         if body["background"]:
             return None
         keeps = bool(self.conversation(body))
@@ -81,10 +80,11 @@ class Responses(WireFormat):
 
 
 class _ResponseReader(AnswerReader):
-    def __init__(self) -> None:
+    def __init__(self, wire: WireFormat) -> None:
+        super().__init__(wire)
         self._items: dict[int, Mapping[str, Any]] = {}
         self._texts: dict[int, str] = {}  # of unfinished items
-        self._output: list[WireTurn] = []
+        self._ended: Mapping[str, Any] = {}  # the whole response
 
     def read(self, event: Mapping[str, Any]) -> None:
         kind, place = text(event.get("type")), index(event.get("output_index"))
@@ -95,19 +95,19 @@ class _ResponseReader(AnswerReader):
             self._texts[place] = self._texts.get(place, "") + text(event.get("delta"))
         self.is_complete = kind in _ENDS
         if self.is_complete:
-            self._output = Responses().answer(mapping(event.get("response")))
+            self._ended = mapping(event.get("response"))
 
-    def turns(self) -> list[WireTurn]:
-        """Return the items of the ended response, or those that came before it broke off."""
-        if self._output:
-            return self._output
+    def body(self) -> Mapping[str, Any]:
+        """The response that ended, or the items that came before it broke off."""
+        if sequence(self._ended.get("output")):
+            return self._ended
         items = [
             {**item, _CALLS.get(text(item.get("type")), "content"): self._texts[place]}
             if self._texts.get(place)
             else item
             for place, item in sorted(self._items.items())
         ]
-        return Responses().answer({"output": items})
+        return {"output": items}
 
     def with_report(self, event: JsonObject, report: str) -> str:
         """Put the member into the event's response."""
@@ -120,15 +120,7 @@ class _ResponseReader(AnswerReader):
 class _ResponseRounds(ListedRounds):
     """Rounds of responses: one list of items each."""
 
-    offer = dumped(
-        {
-            "type": "function",
-            "name": TOOL,
-            "description": DESCRIPTION,
-            "parameters": PARAMETERS,
-            "strict": False,
-        }
-    )
+    offer = dumped({"type": "function", **FUNCTION, "strict": False})
     no_calls = '"none"'
     list_name = "input"
     place_name = "output_index"
@@ -275,16 +267,3 @@ def _without_ours(response: Mapping[str, Any]) -> dict[str, Any]:
 
 def _before(at: int, elements: Sequence[str]) -> Splice:
     return Splice(at, at, "".join(f"{element}," for element in elements))
-
-
-def _turn(item: Mapping[str, Any], place: int) -> WireTurn | None:
-    kind = text(item.get("type", "message"))
-    if kind == "message":
-        return wire_turn({"role": item.get("role"), "content": item.get("content")}, place)
-    if kind in _CALLS:
-        call = tool_call(item.get("call_id"), item.get("name"), item.get(_CALLS[kind], ""))
-        return wire_turn({"role": "assistant", "tool_calls": [call]}, place)
-    if kind in _RESULTS:
-        output = item.get("output")
-        return wire_turn({"role": "tool", "content": output, "tool_call_id": item.get("call_id")}, place)
-    return None

@@ -52,6 +52,9 @@ PARAMETERS: Mapping[str, Any] = {
 }
 
 
+FUNCTION: Mapping[str, Any] = {"name": TOOL, "description": DESCRIPTION, "parameters": PARAMETERS}
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call of the tool."""
@@ -193,7 +196,6 @@ class ListedRounds(Rounds):
         self._waiting = 0  # held thoughts
 
     def next(self, *, is_last: bool) -> None:
-        """See Rounds."""
         self._seen += self.visible()
         self._parts, self._shown_at, self._waiting = {}, {}, 0
         super().next(is_last=is_last)
@@ -208,14 +210,12 @@ class ListedRounds(Rounds):
 
     @property
     def calls(self) -> list[ToolCall]:
-        """See Rounds."""
         ours = filter(self.is_ours, self.in_order())
         given = [(_id(part), part.get("arguments", part.get("input"))) for part in ours]
         return [ToolCall(call, it if isinstance(it, str) else dumped(it)) for call, it in given]
 
     @property
     def client_calls(self) -> list[str]:
-        """See Rounds."""
         own = [part for part in self.in_order() if self.is_call(part) and not self.is_ours(part)]
         return [_id(part) for part in own]
 

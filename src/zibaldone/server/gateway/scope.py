@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers
 
-from zibaldone.errors import InvalidInput
 from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.server.access import Principal, named_in
 from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, mapping, read_object, text
@@ -25,7 +25,7 @@ from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, to_mode
 
 MEMBER = "memory"  # member of a request's body and of an answer's
-_DEFAULT_BUDGET_TOKENS, _MOST_BUDGET_TOKENS = RECALL_TOKENS, 100_000
+_MOST_BUDGET_TOKENS = 100_000
 _LONGEST_NAME = 512
 # metadata.user_id of coding agents: user and session; newer ones write JSON.
 _WITH_SESSION = re.compile(r"(?P<user>.+)_session_(?P<session>[0-9a-fA-F-]{8,})")
@@ -43,30 +43,48 @@ class MemoryScope:
     client_session: str | None = None  # from a coding agent's own header
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryOptions:
-    """Options of memory in a request."""
+def _to_name(value: object) -> object:
+    """A number is its digits, and an empty text no name."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None if value == "" else value
 
-    turn_id: str | None = None
-    mode: MemoryMode = MemoryMode.CONTEXT
+
+_Given = Annotated[
+    Annotated[str, Field(max_length=_LONGEST_NAME)] | None, BeforeValidator(_to_name)
+]  # a user, session, agent or turn
+_Names = list[Annotated[str, Field(min_length=1)]]
+
+
+class MemoryOptions(BaseModel):
+    """The member `memory` of a request."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    user: _Given = None
+    session: _Given = None
+    agent: _Given = None
+    turn_id: _Given = None
+    mode: Annotated[MemoryMode, BeforeValidator(to_mode)]
     enable_retrieval: bool = True
     enable_writeback: bool = True
     report: bool = True  # add a MemoryReport to the answer
-    budget_tokens: int = _DEFAULT_BUDGET_TOKENS
-    views: tuple[str, ...] | None = None
-    roles: tuple[str, ...] | None = None  # of recalled messages; None: all
-    shared: tuple[str, ...] | None = None  # memories recalled beside the user's; None: all that are shared
+    budget_tokens: Annotated[int, Field(ge=1, le=_MOST_BUDGET_TOKENS)] = RECALL_TOKENS
+    views: Annotated[_Names, Field(min_length=1)] | None = None
+    roles: Annotated[_Names, Field(min_length=1)] | None = None  # of recalled messages; None: all
+    shared: _Names | None = None  # memories recalled beside the user's; None: all that are shared
 
 
-def memory_scope(principal: Principal, headers: Headers, body: JsonObject) -> MemoryScope | None:
+def memory_scope(
+    principal: Principal, headers: Headers, body: JsonObject, options: MemoryOptions
+) -> MemoryScope | None:
     """Return the scope; None if no user is named. Raises a 403 Problem for another user than the key's."""
-    named = mapping(body[MEMBER])
-    named_user = _header(headers, "x-memory-user") or _name(named, "user")
-    for name in (named_user, _name(named, "user")):  # both are checked
+    named_user = _header(headers, "x-memory-user") or options.user
+    for name in (named_user, options.user):  # both are checked
         principal.whose(name or principal.user or "-")
-    agent = principal.which_agent(_header(headers, "x-memory-agent") or _name(named, "agent"))
-    principal.which_agent(_name(named, "agent") or agent)
-    session = _header(headers, "x-memory-session") or _name(named, "session")
+    agent = principal.which_agent(_header(headers, "x-memory-agent") or options.agent)
+    principal.which_agent(options.agent or agent)
+    session = _header(headers, "x-memory-session") or options.session
     user = principal.user or named_user
     client_user, client_session = _user_and_session(text(mapping(body["metadata"]).get("user_id")))
     if user is None:
@@ -102,20 +120,21 @@ def memory_options(headers: Headers, body: JsonObject, mode: MemoryMode) -> Memo
 
     Raises a 400 Problem.
     """
-    given = body[MEMBER]
-    if given is None:
-        given = {}
+    given = {} if body[MEMBER] is None else body[MEMBER]
     if not isinstance(given, Mapping):
         raise _refused(f"memory must be an object, not {type(given).__name__}")
-    unknown = sorted(set(given) - _KNOWN)
-    if unknown:
-        raise _refused(f"memory has no {unknown[0]!r}: it has {', '.join(sorted(_KNOWN))}")
-    wanted = {name: read(name, given[name]) for name, read in _READ.items() if name in given}
+    wanted = {"mode": mode, **given}
     if headers.get("x-memory-report", "").lower() in ("off", "false", "0"):
         wanted["report"] = False
     if header := named_in(headers, "x-memory-mode"):
-        wanted["mode"] = _mode("mode", header)
-    return MemoryOptions(**{"mode": mode, **wanted})
+        wanted["mode"] = header
+    try:
+        return MemoryOptions.model_validate(wanted)
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        at = ".".join(map(str, ("memory", *fault["loc"])))
+        known = ", ".join(sorted(MemoryOptions.model_fields))
+        raise _refused(f"{at}: {fault['msg']}; memory has {known}") from error
 
 
 def derived_session(turns: Sequence[WireTurn]) -> str:
@@ -127,25 +146,9 @@ def derived_session(turns: Sequence[WireTurn]) -> str:
 
 def _header(headers: Headers, name: str) -> str | None:
     value = named_in(headers, name)
-    return _checked(value) if value else None
-
-
-def _name(given: Mapping[str, Any], name: str) -> str | None:
-    """Return a user, session or agent in the body."""
-    value = given.get(name)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if value is None or value == "":
-        return None
-    if not isinstance(value, str):
-        raise _refused(f"memory.{name} must be a text, not {type(value).__name__}")
-    return _checked(value)
-
-
-def _checked(name: str) -> str:
-    if not _is_name(name):
+    if value and not _is_name(value):
         raise _refused(f"a user, session or agent has at most {_LONGEST_NAME} whole characters")
-    return name
+    return value
 
 
 def _is_name(name: str) -> bool:
@@ -154,53 +157,3 @@ def _is_name(name: str) -> bool:
 
 def _refused(detail: str) -> Problem:
     return Problem(400, "invalid-memory", detail)
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _refused(f"memory.{name} must be true or false")
-    return value
-
-
-def _budget(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_BUDGET_TOKENS:
-        raise _refused(f"memory.{name} must be a whole number from 1 to {_MOST_BUDGET_TOKENS}")
-    return value
-
-
-def _names(name: str, value: object) -> tuple[str, ...]:
-    some = _some_names(name, value)
-    if not some:
-        raise _refused(f"memory.{name} must be a list of names")
-    return some
-
-
-def _some_names(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
-        raise _refused(f"memory.{name} must be a list of names")
-    return tuple(value)
-
-
-def _mode(name: str, value: object) -> MemoryMode:
-    try:
-        return to_mode(value)
-    except InvalidInput as error:
-        raise _refused(f"memory.{name}: {error}") from error
-
-
-def _turn_id(name: str, value: object) -> str | None:
-    return _name({name: value}, name)
-
-
-_READ: dict[str, Callable[[str, object], Any]] = {
-    "turn_id": _turn_id,
-    "mode": _mode,
-    "enable_retrieval": _flag,
-    "enable_writeback": _flag,
-    "report": _flag,
-    "budget_tokens": _budget,
-    "views": _names,
-    "roles": _names,
-    "shared": _some_names,
-}
-_KNOWN = {"user", "session", "agent", *_READ}

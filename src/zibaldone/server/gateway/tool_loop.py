@@ -16,12 +16,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import NOTHING, shown_whole, to_found, to_lookup
+from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.events import EventSplitter, event_data, whole_events, with_data
-from zibaldone.server.gateway.exchange import LONG_BYTES, GatewayExchange
+from zibaldone.server.gateway.exchange import GatewayExchange
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     NotAnObject,
@@ -39,7 +39,7 @@ from zibaldone.server.gateway.json_body import (
 from zibaldone.server.gateway.loops import Quoted, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
 from zibaldone.server.gateway.turns import WireTurn, without_thoughts
-from zibaldone.server.gateway.upstream import UpstreamAnswer, whole
+from zibaldone.server.gateway.upstream import UpstreamAnswer, relayed, whole
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
@@ -240,10 +240,7 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     if before and (real := services.hidden.real(exchange.scope, before)):
         renamed = read_object(encoded(content))
         content = edited(renamed.text, [set_to(renamed, "previous_response_id", dumped(real))])
-    if len(content) > LONG_BYTES:
-        request = await in_thread(_request, content, rounds, hidden)
-    else:
-        request = _request(content, rounds, hidden)
+    request = await read_apart(len(content), _request, content, rounds, hidden)
     return ToolLoop(exchange, rounds, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
 
 
@@ -329,11 +326,8 @@ def media_type(answer: UpstreamAnswer) -> str:
 
 
 def _with_content(answer: UpstreamAnswer, data: bytes) -> UpstreamAnswer:
-    headers = [pair for pair in answer.headers.multi_items() if pair[0].lower() not in _OF_BODY]
+    headers = relayed(answer.headers.multi_items(), changed=True)
     return UpstreamAnswer(answer.status_code, headers=headers, content=data)
-
-
-_OF_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
 async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:

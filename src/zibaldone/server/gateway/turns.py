@@ -35,37 +35,35 @@ class WireTurn:
     key: bytes  # see turn_key
 
 
-def wire_turn(shape: Mapping[str, Any], place: int = -1) -> WireTurn | None:
-    """Return the turn of a message in OpenAI's chat format; None for instructions and unreadable ones."""
+def wire_turns(shape: Mapping[str, Any], place: int = -1) -> list[WireTurn]:
+    """Return the turns of an element in a shape that `to_messages` reads: itself, and results of tools.
+
+    None for instructions and unreadable ones.
+    """
     role = shape.get("role")
-    if not isinstance(role, str) or role in UNSAID:
-        return None
+    if role in UNSAID if isinstance(role, str) else "type" not in shape:
+        return []
     if role == "assistant" and isinstance(shape.get("content"), str):
         shape = {**shape, "content": without_thoughts(shape["content"])}
     elif role == "user":
         shape = {**shape, "content": _own(shape.get("content"))}
     content = shape.get("content")
     if role in _SPEAKERS and isinstance(content, str) and len(shape) == 2:
-        message = Message(_whole(content), role)  # as below, in a third of the time: a history has hundreds
+        messages = [
+            Message(_whole(content), role)
+        ]  # as below, in a third of the time: a history has hundreds
     else:
         try:
-            (message,) = to_messages(_whole(shape), session=None)
+            messages = to_messages(_whole(shape), session=None)
         except (InvalidMessage, RecursionError):  # the upstream will say what is wrong with it
-            return None
-    if not message.content.strip() and not message.metadata.get("tool_calls"):
-        return None
-    return WireTurn(message, place, turn_key(message))
+            return []
+    kept = [message for message in messages if message.content.strip() or message.metadata.get("tool_calls")]
+    return [WireTurn(message, place, turn_key(message)) for message in kept]
 
 
 def without_thoughts(words: str) -> str:
     """Return a model's text without its thoughts."""
     return _THOUGHTS.sub("", words)
-
-
-def tool_call(call_id: object, name: object, arguments: object) -> dict[str, Any]:
-    """Return a tool call in OpenAI's chat format, with its arguments as JSON text."""
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
 
 
 def as_partial(turn: WireTurn) -> WireTurn:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from zibaldone.server.gateway.json_body import (
     JsonObject,
@@ -11,45 +12,59 @@ from zibaldone.server.gateway.json_body import (
     elements_at,
     mapping,
     object_at,
-    with_element,
+    sequence,
 )
 from zibaldone.server.gateway.rounds import Rounds
-from zibaldone.server.gateway.turns import WireTurn
+from zibaldone.server.gateway.turns import WireTurn, wire_turns
 
 
-class AnswerReader(Protocol):
-    """Assembles an answer from the events of its stream."""
-
-    is_complete: bool = False  # the last event that was read ended the answer
-
-    def read(self, event: Mapping[str, Any]) -> None:
-        """Read one event."""
-        ...
-
-    def turns(self) -> list[WireTurn]:
-        """Return the answer's turns so far."""
-        ...
-
-    def with_report(self, event: JsonObject, report: str) -> str:
-        """Return the last event with `report` (JSON) as its member `memory`."""
-        return event.rewritten({"memory": report})
-
-
-class WireFormat(Protocol):
+class WireFormat(ABC):
     """A format in which clients and upstreams talk."""
 
-    path: str  # below the upstream's address, such as "/chat/completions"
+    path: ClassVar[str]  # below the upstream's address, such as "/chat/completions"
+    list_name: ClassVar[str] = "messages"  # the request's member with its turns
+    text_part: ClassVar[str] = "text"  # the type of a part that is text
+
+    @abstractmethod
+    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the part of an element that is stored, in one of the shapes that `to_messages` reads."""
+
+    @abstractmethod
+    def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
+        """Return the elements of a whole answer."""
+
+    @abstractmethod
+    def reader(self, body: JsonObject) -> AnswerReader:
+        """Return a reader for the streamed answer to a request."""
+
+    @abstractmethod
+    def rounds(self, body: JsonObject) -> Rounds | None:
+        """Return the rounds of a request that is offered our tool; None if it cannot be."""
+
+    def elements(self, body: JsonObject) -> Sequence[Any]:
+        """Return the elements of a request."""
+        return sequence(body[self.list_name])
 
     def turns(self, body: JsonObject) -> list[WireTurn]:
         """Return the request's turns, without instructions of the program."""
-        ...
+        return self._turns(enumerate(self.elements(body)))
+
+    def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
+        """Return the turns of a whole answer."""
+        return self._turns((-1, element) for element in self.answered(body))
 
     def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
         """Return the changed members (JSON) of the body with `block` at the front of the turn at `place`.
 
-        Empty if the turn has no text to put it before.
+        Within the turn: many chat templates accept no two successive turns of one role. Empty if the turn has
+        no text to put it before.
         """
-        ...
+        given = body.member(self.list_name)
+        at, end = elements_at(body.text, given.value_start)[place]
+        changed = _with_text_before(body.text, at, block, self.text_part)
+        if changed is None:
+            return {}
+        return {self.list_name: f"{body.text[given.value_start : at]}{changed}{body.text[end : given.end]}"}
 
     def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most formats send the history
         """Return the id of the stored answer that the request continues."""
@@ -59,24 +74,33 @@ class WireFormat(Protocol):
         """Return the conversation that the request names."""
         return None
 
-    def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
-        """Return the turns of a whole answer."""
-        ...
-
-    def reader(self, body: JsonObject) -> AnswerReader:
-        """Return a reader for the streamed answer to a request."""
-        ...
-
-    def rounds(self, body: JsonObject) -> Rounds | None:
-        """Return the rounds of a request that is offered our tool; None if it cannot be."""
-        ...
+    def _turns(self, elements: Iterable[tuple[int, Any]]) -> list[WireTurn]:
+        return [turn for place, given in elements for turn in wire_turns(self.shape(mapping(given)), place)]
 
 
-def with_block(body: JsonObject, name: str, place: int, block: str, part_type: str) -> Mapping[str, str]:
-    """Return the list `name` with a block before the text of its element at `place`; empty if it has none."""
-    elements = elements_at(body.text, body.member(name).value_start)
-    changed = _with_text_before(body.text, elements[place][0], block, part_type)
-    return {} if changed is None else {name: with_element(body.text, elements, place, changed)}
+class AnswerReader(ABC):
+    """Assembles an answer from the events of its stream."""
+
+    is_complete: bool = False  # the last event that was read ended the answer
+
+    def __init__(self, wire: WireFormat) -> None:
+        self._wire = wire
+
+    @abstractmethod
+    def read(self, event: Mapping[str, Any]) -> None:
+        """Read one event."""
+
+    @abstractmethod
+    def body(self) -> Mapping[str, Any]:
+        """Return the answer so far, as it would be whole."""
+
+    def turns(self) -> list[WireTurn]:
+        """Return the answer's turns so far."""
+        return self._wire.answer(self.body())
+
+    def with_report(self, event: JsonObject, report: str) -> str:
+        """Return the last event with `report` (JSON) as its member `memory`."""
+        return event.rewritten({"memory": report})
 
 
 def _with_text_before(source: str, at: int, block: str, part_type: str) -> str | None:
@@ -87,11 +111,11 @@ def _with_text_before(source: str, at: int, block: str, part_type: str) -> str |
         return message.rewritten({"content": dumped(f"{block}\n\n{content}")})
     if not isinstance(content, list):
         return None
-    start = message.member("content").value_start
-    elements = elements_at(source, start)
     first = next((i for i, part in enumerate(content) if mapping(part).get("type") == part_type), None)
     if first is None:
         return None
-    pieces = [source[begin:end] for begin, end in elements]
-    pieces.insert(first, dumped({"type": part_type, "text": block}))
-    return message.rewritten({"content": f"[{','.join(pieces)}]"})
+    given, part = message.member("content"), dumped({"type": part_type, "text": block})
+    before, _ = elements_at(source, given.value_start)[first]
+    return message.rewritten(
+        {"content": f"{source[given.value_start : before]}{part},{source[before : given.end]}"}
+    )

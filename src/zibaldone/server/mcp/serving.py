@@ -34,7 +34,6 @@ from starlette.routing import BaseRoute, Route
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.log.audit import act_as
 from zibaldone.server.mcp.caller import McpCaller, caller_of
-from zibaldone.server.mcp.looking import InScope
 from zibaldone.server.mcp.resources import read_resource, resources_of, templates_of
 from zibaldone.server.mcp.tools import TOOLS, McpTool, tools_for
 from zibaldone.server.problems import log_failure, problem_of
@@ -68,8 +67,7 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
                 usable = ", ".join(await tools_for(caller))
                 return _failed(f"there is no tool {params.name!r} here: there is {usable}")
             given = tool.validated(params.arguments)
-            if isinstance(given, InScope):
-                caller = await caller.within(given.scope, write=not tool.reads)
+            caller = await caller.within(getattr(given, "scope", ""), write=not tool.reads)
             text = await tool.call(caller, given)
         except Exception as error:  # noqa: BLE001 - the protocol's border: a model reads what went wrong
             return _failed(_told(error))
@@ -192,12 +190,12 @@ def _failed(text: str) -> CallToolResult:
 
 def _described(tool: McpTool, *, shared: bool) -> Tool:
     return Tool(
-        name=tool.name,
-        title=tool.title,
+        name=tool.tool.name,
+        title=tool.tool.title,
         description=" ".join((tool.arguments.__doc__ or "").split()),
         input_schema=tool.parameters(shared=shared),
         annotations=ToolAnnotations(
-            title=tool.title,
+            title=tool.tool.title,
             read_only_hint=tool.reads,
             destructive_hint=tool.destroys,
             idempotent_hint=tool.reads or tool.destroys,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from importlib.resources import files
-from itertools import islice
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from zibaldone.core import AGENT, EDITOR, Decision, Evidence, Message
+from zibaldone.core import AGENT, EDITOR, OWNERS_WORDS, Decision, Evidence, Message
 from zibaldone.server.page.highlighting import Highlighter
 from zibaldone.server.page.markdown import rendered
 from zibaldone.views.topics.library import CURRENT
@@ -74,11 +73,6 @@ def short(text: object, most: int = 90) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def cut(text: str, most: int = SHOWN_CHARACTERS) -> str:
-    """Return the beginning of a text."""
-    return text[:most]
-
-
 def count(number: int, thing: str) -> str:
     """Format a count: "1 message", "2,000 messages"; the first of several words gets the plural."""
     first, _, rest = thing.partition(" ")
@@ -121,13 +115,15 @@ def source_of(thing: Message | Evidence) -> str:
 
 
 def said_by(thing: Message | Evidence, user: str = "", me: str = "You", scope: str = "") -> str:
-    """Return who said a message or a passage: `me` for its user, else a name, or the assistant's product.
+    """Return who said a message or a passage: `me` for its owner, else a name, or the assistant's product.
 
     In a shared memory, `scope`, a user without a name is somebody.
     """
     role = thing.role if isinstance(thing, Evidence) else thing.voice
     name = thing.speaker or ""
-    if role in ("user", EDITOR) and name.casefold() in ("" if scope else role, user.casefold()):
+    is_owners = thing.metadata.get(OWNERS_WORDS)
+    is_unnamed = role in ("user", EDITOR) and name.casefold() in ("" if scope else role, user.casefold())
+    if (is_unnamed and is_owners is not False) or (is_owners is True and not scope):
         return me
     if name and name != role:
         return name
@@ -143,11 +139,6 @@ def topic_title(document: Document) -> str:
     return "Not filed yet" if document.id == CURRENT else document.title
 
 
-def sources(seqs: Iterable[int], most: int = 6) -> Iterator[int]:
-    """Return the first few seqs of something's sources."""
-    return islice(seqs, most)
-
-
 _ENVIRONMENT = Environment(
     loader=PackageLoader("zibaldone.server.page"),
     autoescape=True,
@@ -155,22 +146,8 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {
-    "count": count,
-    "cut": cut,
-    "day": day,
-    "word_count": word_count,
-    "markdown": rendered,
-    "marked": marked,
-    "moment": moment,
-    "said_by": said_by,
-    "short": short,
-    "size": size,
-    "source_of": source_of,
-    "sources": sources,
-    "topic_title": topic_title,
-    "why": why,
-}
+_FILTERS = (count, day, marked, moment, said_by, short, size, source_of, topic_title, why, word_count)
+_ENVIRONMENT.filters |= {function.__name__: function for function in _FILTERS} | {"markdown": rendered}
 _ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 
 

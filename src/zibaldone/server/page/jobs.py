@@ -42,6 +42,7 @@ class Job:
     user: str
     title: str
     path: str  # to continue at when it has ended
+    deletions: int  # of the user, when it began
     done: int = 0
     total: int = 0  # 0: unknown
     report: Report | None = None
@@ -59,9 +60,11 @@ class Jobs:
         self._is_stopping = False
         self._preloaded: set[str] = set()
 
-    def start(self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[Report]]) -> Job:
+    def start(
+        self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[Report]], deletions: int
+    ) -> Job:
         """Start a job; `work` gets a function to call with its progress."""
-        job = Job(secrets.token_urlsafe(12), user, title, path)
+        job = Job(secrets.token_urlsafe(12), user, title, path, deletions)
         self._jobs[job.id] = job
         ended = [job.id for job in self._jobs.values() if job.user == user and not job.is_running]
         for job_id in ended[: max(0, len(ended) - _KEPT)]:
@@ -105,16 +108,13 @@ class Jobs:
         with suppress(TimeoutError):
             await asyncio.wait_for(job.ended.wait(), _QUICK_S)
 
-    def of(self, user: str, job_id: str) -> Job | None:
-        """Return a user's job."""
-        job = self._jobs.get(job_id)
-        return job if job and job.user == user else None
-
-    def drop(self, user: str, path: str) -> None:
-        """Drop a user's ended jobs that continue at a path."""
-        ended = [j.id for j in self._jobs.values() if (j.user, j.path) == (user, path) and not j.is_running]
-        for job_id in ended:
-            del self._jobs[job_id]
+    def of(self, user: str, job_id: str, deletions: int) -> Job | None:
+        """Return a user's job; first drop reports of imports that may quote what was forgotten since."""
+        for job in [job for job in self._jobs.values() if (job.user, job.path) == (user, "/sessions")]:
+            if job.deletions != deletions and not job.is_running:
+                del self._jobs[job.id]
+        known = self._jobs.get(job_id)
+        return known if known and known.user == user else None
 
     def running(self, user: str, path: str) -> Job | None:
         """Return a user's running job that continues at a path."""

@@ -170,7 +170,6 @@ async def forget(call: PageCall) -> Response:
 
     async def work(_: Progress) -> Report:
         receipt = await call.memory.forget(user=call.user, **chosen)
-        call.jobs.drop(call.user, "/sessions")  # reports of imports quote titles
         gone = "No file of the memory has the text any more."
         left = f"Where it may still be: {receipt.remains}."
         numbers = " ".join(f"#{seq}" for seq in receipt.seqs[:_SHOWN_SEQS])

@@ -166,7 +166,8 @@ class PageCall:
         self, title: str, path: str, work: Callable[[Progress], Awaitable[Report]]
     ) -> RedirectResponse:
         """Start a job, and redirect to its page, which has its report."""
-        started = self.jobs.start(self.user, title, path, work)
+        deletions = await self.memory.user(self.user).deletions()
+        started = self.jobs.start(self.user, title, path, work, deletions)
         await self.jobs.wait_briefly(started)
         return self.see(f"/jobs/{started.id}")
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
@@ -43,7 +44,14 @@ async def import_form(call: PageCall) -> Response:
 
 async def import_(call: PageCall) -> Response:
     """Import a file in a job."""
-    upload = (await call.form()).get("file")
+    form = await call.form()
+    upload = form.get("file")
+    me = [name.strip() for name in field(form, "me").split(";") if name.strip()] or None
+    options: dict[str, Any] = {
+        "me": me,
+        "dates": field(form, "dates") or None,
+        "again": bool(form.get("again")),
+    }
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidInput("choose a file to import")
     name = PurePosixPath(upload.filename).name
@@ -51,7 +59,7 @@ async def import_(call: PageCall) -> Response:
     async def work(progress: Progress) -> Report:
         async with _saved(upload) as path:
             try:
-                done = await call.memory.user(call.user).import_(path, progress=progress)
+                done = await call.memory.user(call.user).import_(path, progress=progress, **options)
             except InvalidImport as error:  # the temporary name means nothing to the user
                 raise InvalidImport(str(error).replace(str(path), name)) from error
             refused = tuple(replace(one, where=one.where.replace(str(path), name)) for one in done.refused)
@@ -96,7 +104,8 @@ async def maintain(call: PageCall) -> Response:
 
 async def job(call: PageCall) -> Response:
     """Show how far a job is, or its report, which can be had as a JSON file."""
-    known = call.jobs.of(call.user, call.request.path_params["id"])
+    deletions = await call.memory.user(call.user).deletions()
+    known = call.jobs.of(call.user, call.request.path_params["id"], deletions)
     if known is None:
         raise Problem(404, "no-job", "this was kept until the server was started again, and is gone")
     if known.report and known.report.data and call.text("file"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from typing import Any
+from operator import attrgetter
 
 from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
@@ -16,7 +16,6 @@ from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.importers.export import to_line
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer, Step
-from zibaldone.recall.result import Recall
 from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import Problem, problem_of
 from zibaldone.server.rest.operation import Reply, RestCall, handles
@@ -30,7 +29,7 @@ _EXPORT_PAGE = 500  # messages that are in memory at once
 async def add(call: RestCall) -> Reply:
     messages = call.given["messages"]
     for message in messages:
-        call.agent(_agent_in(message.metadata))
+        call.principal.which_agent(_agent_in(message.metadata))
         if call.principal.agent is not None and message.role == EDITOR:  # it could correct another agent's
             raise Problem(403, "other-agent", "this key is for one agent's messages: correct them with PATCH")
     newest = await call.memory.messages(user=call.user, last=1, include_tool_traffic=True)
@@ -42,20 +41,15 @@ async def add(call: RestCall) -> Reply:
 
 @handles("listMessages")
 async def list_messages(call: RestCall) -> object:
-    last, limit = call.given["last"], call.given["limit"]
-    page = await call.run(limit=limit if last is None else None)
-    more = last is None and len(page) == limit
-    return {"messages": page, "next": page[-1].seq if more else None}
+    if call.given["last"] is None:
+        return await call.page("messages", attrgetter("seq"))
+    return {"messages": await call.run(limit=None), "next": None}
 
 
 @handles("getMessage")
-async def get_message(call: RestCall) -> object:
-    return await _message(call)
-
-
-async def _message(call: RestCall) -> Message:
+async def get_message(call: RestCall) -> Message:
     message = await call.memory.get(call.path["id"], user=call.user)
-    agent = call.agent(call.given["agent"])
+    agent = call.principal.which_agent(call.given["agent"])
     if message is None or (agent is not None and message.metadata.get(AGENT) != agent):
         raise Problem(404, "no-message", "there is no message of this id")
     return message
@@ -63,9 +57,9 @@ async def _message(call: RestCall) -> Message:
 
 @handles("correctMessage")
 async def correct(call: RestCall) -> Message:
-    message = await _message(call)
+    message = await get_message(call)
     metadata = call.given["metadata"]
-    call.agent(_agent_in(metadata))
+    call.principal.which_agent(_agent_in(metadata))
     return await call.memory.update(message.seq, call.given["content"], user=call.user, metadata=metadata)
 
 
@@ -77,23 +71,17 @@ def _agent_in(metadata: Mapping[str, JsonValue] | None) -> str | None:
 
 @handles("listSessions")
 async def list_sessions(call: RestCall) -> object:
-    limit = call.given["limit"]
-    after = await call.run(limit=limit + 1)
-    page = after[:limit]
-    return {"sessions": page, "next": page[-1].first_seq if len(after) > len(page) else None}
+    return await call.page("sessions", attrgetter("first_seq"))
 
 
 @handles("listUsers")
 async def list_users(call: RestCall) -> object:
-    limit = call.given["limit"]
-    after = await call.run(limit=limit + 1)
-    page = after[:limit]
-    return {"users": page, "next": page[-1] if len(after) > len(page) else None}
+    return await call.page("users", str)
 
 
 @handles("exportMessages")
 async def export(call: RestCall) -> Response:
-    narrowed = Filter(agent=call.agent(call.given["agent"]))
+    narrowed = Filter(agent=call.principal.which_agent(call.given["agent"]))
     page_after = partial(
         call.memory.messages,
         user=call.user,
@@ -153,7 +141,7 @@ async def recall(call: RestCall) -> object:
         messages=None if messages is None else [message.given() for message in messages]
     )
     call.metrics.recalled(recalled.tokens)
-    return _recalled(recalled)
+    return recalled
 
 
 @handles("search")
@@ -195,16 +183,7 @@ def _step_or_answer(call: RestCall, given: Step | Answer) -> OutputShape:
     if isinstance(given, Step):
         return RESULTS["Step"].model_validate(given)
     call.metrics.recalled(given.evidence.tokens)
-    names = ("question", "text", "known", "confidence", "citations", "steps", "marks")
-    answer = {name: getattr(given, name) for name in names}
-    return RESULTS["Answer"].model_validate({**answer, "evidence": _recalled(given.evidence)})
-
-
-def _recalled(recalled: Recall) -> dict[str, Any]:
-    names = ("query", "text", "tokens", "confidence", "evidence", "citations", "reason")
-    shown = {name: getattr(recalled, name) for name in names}
-    trace = recalled.trace
-    return {**shown, "quoted": recalled.quoted(), "ms": trace.ms, "missing": trace.missing}
+    return RESULTS["Answer"].model_validate(given)
 
 
 @handles("timeline")

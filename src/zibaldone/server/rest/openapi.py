@@ -10,9 +10,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from zibaldone.api.operations import Operation, Rest
+from zibaldone.server.inputs import body_shape, query_shape
 from zibaldone.server.problems import MEDIA_TYPE
 from zibaldone.server.rest.operation import ROOT
-from zibaldone.server.rest.shapes import RESULTS, ProblemJson, QueryShape, body_shape, query_shape
+from zibaldone.server.rest.shapes import RESULTS, ProblemJson
+from zibaldone.views.topics.read.agent_tools import Arguments
 
 _REF = "#/components/schemas/{model}"
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
@@ -104,7 +106,7 @@ def _path_parameters(rest: Rest) -> list[dict[str, Any]]:
     ]
 
 
-def _query_parameters(shape: type[QueryShape], example: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _query_parameters(shape: type[Arguments], example: Mapping[str, Any]) -> list[dict[str, Any]]:
     schema = shape.model_json_schema(ref_template=_REF)
     parameters = []
     for name, declared in schema["properties"].items() if "properties" in schema else ():

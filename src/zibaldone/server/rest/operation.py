@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,16 +14,15 @@ from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
-from zibaldone.core.threads import in_thread
 from zibaldone.server.access import Principal, acting_in, named_in
+from zibaldone.server.border import read_apart, unless_gone
+from zibaldone.server.inputs import InputShape, body_shape, query_shape
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
-from zibaldone.server.rest.shapes import RESULTS, InputShape, QueryShape, body_shape, query_shape
+from zibaldone.server.rest.shapes import RESULTS
+from zibaldone.views.topics.read.agent_tools import Arguments
 
-A = TypeVar("A")
 ROOT = "/v1/memory"
-_CLIENT_GONE = 499  # a status for logs alone
-_LONG_BYTES = 2**18  # a body from here on is read in a thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +46,13 @@ class RestCall:
         """The user of the request, or None for all users, to a key that may name any."""
         return None if self.principal.user is None and self.given.get("user") is None else self.user
 
-    def agent(self, named: str | None) -> str | None:
-        """Return the agent to narrow to: the key's or the named one. Raises a 403 Problem for another's."""
-        return self.principal.which_agent(named)
-
     def options(self) -> dict[str, Any]:
         """The method's options; those of a key of one agent are narrowed to its messages."""
         given = dict(self.given)
         if self.principal.by is not None and "shared" in given:
             given["shared"] = []  # a grant does not pass on what is shared with the shared memory
         if self.operation.agents == "narrows" and "agent" in given:
-            given["agent"] = self.agent(given["agent"])
+            given["agent"] = self.principal.which_agent(given["agent"])
         return self.operation.options(given)
 
     async def run(self, **changed: Any) -> Any:
@@ -68,6 +62,13 @@ class RestCall:
             return await self.operation.bound(self.memory, None)(**options)
         user = self.user if self.operation.whose == "user" else self.user_or_all
         return await self.operation.bound(self.memory, user)(**options)
+
+    async def page(self, things: str, place: Callable[[Any], object]) -> Mapping[str, object]:
+        """A page of a list, and the `place` behind which the next one begins; None: there is none."""
+        limit = self.given["limit"]
+        listed = await self.run(limit=limit + 1)
+        page = listed[:limit]
+        return {things: page, "next": place(page[-1]) if len(listed) > limit else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,18 @@ class Reply:
 
 
 Handle = Callable[[RestCall], Coroutine[Any, Any, object]]
+H = TypeVar("H", bound=Handle)
 HANDLERS: dict[str, Handle] = {}  # by the operation's name, of those that do more than call their method
 
 
-def handles(name: str) -> Callable[[Handle], Handle]:
+def handles(name: str) -> Callable[[H], H]:
     """Register the function that handles an operation; it gives the result, a Reply or a Response."""
-    return lambda handle: HANDLERS.setdefault(name, handle)
+
+    def register(handle: H) -> H:
+        HANDLERS[name] = handle
+        return handle
+
+    return register
 
 
 class Resource:
@@ -131,7 +138,10 @@ class Resource:
         with self._metrics.stage(operation.name):
             handle = HANDLERS.get(operation.name)
             answering = call.run() if handle is None else handle(call)
-            answer = await (_while_there(request, answering) if operation.rest.asks else answering)
+            if operation.rest.asks:
+                await request.body()  # what comes after it is the client's going
+                answering = unless_gone(request, answering)
+            answer = await answering
         if isinstance(answer, Response):
             return answer
         reply = answer if isinstance(answer, Reply) else Reply(answer, operation.rest.statuses[0])
@@ -149,26 +159,6 @@ def _check_shared(operation: Operation, principal: Principal) -> None:
         principal.must_write()
 
 
-async def _while_there(request: Request, answering: Coroutine[Any, Any, A]) -> A | Response:
-    """The answer; of a client that closes its connection meanwhile it is given up, and nobody gets any."""
-    await request.body()  # what comes after it is the client's going
-    work = asyncio.ensure_future(answering)
-    going = asyncio.ensure_future(request.receive())
-    try:
-        await asyncio.wait({work, going}, return_when=asyncio.FIRST_COMPLETED)
-    except asyncio.CancelledError:
-        work.cancel()
-        await asyncio.wait({work})
-        raise
-    finally:
-        going.cancel()
-    if work.done():
-        return work.result()
-    work.cancel()
-    await asyncio.wait({work})
-    return Response(status_code=_CLIENT_GONE)
-
-
 def _check_header(principal: Principal, request: Request) -> None:
     """A key's user cannot be changed by the header that the gateway reads: better refused than ignored."""
     named = named_in(request.headers, "x-memory-user")
@@ -179,7 +169,7 @@ def _check_header(principal: Principal, request: Request) -> None:
         principal.which_agent(agent)
 
 
-def _checked_query(shape: type[QueryShape], given: QueryParams) -> QueryShape:
+def _checked_query(shape: type[Arguments], given: QueryParams) -> Arguments:
     values: dict[str, Any] = {}
     for name in given:
         several = given.getlist(name)
@@ -190,7 +180,7 @@ def _checked_query(shape: type[QueryShape], given: QueryParams) -> QueryShape:
         raise _invalid("query", error) from error
 
 
-def _is_list(shape: type[QueryShape], name: str) -> bool:
+def _is_list(shape: type[Arguments], name: str) -> bool:
     known = shape.model_fields.get(name)
     return known is not None and "list[" in str(known.annotation)
 
@@ -206,9 +196,7 @@ async def _checked_body(operation: Operation, request: Request) -> InputShape | 
     if media_type != "application/json":
         raise Problem(415, "unsupported-media-type", "send JSON, with Content-Type: application/json")
     try:
-        if len(raw) < _LONG_BYTES:
-            return shape.model_validate_json(raw)
-        return await in_thread(shape.model_validate_json, raw)
+        return await read_apart(len(raw), shape.model_validate_json, raw)
     except ValidationError as error:
         raise _invalid("body", error) from error
 

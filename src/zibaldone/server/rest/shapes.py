@@ -1,32 +1,18 @@
-"""The JSON that goes in and out of REST, as pydantic models; the OpenAPI document is made of them.
+"""The JSON that REST gives, as pydantic models made from the library's own dataclasses.
 
-Requests are made from the table of operations, and results from the library's own dataclasses; only those
-that differ are written out. Input is strict: unknown fields, and values of another type, are refused.
-Names in the document are those here without "Json".
+The OpenAPI document is made of them; its names are those here without "Json".
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    Json,
-    JsonValue,
-    create_model,
-    model_validator,
-)
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
-from zibaldone.api.operations import LARGEST, REQUIRED, Operation, Parameter
 from zibaldone.core import Citation, Evidence, Message, Outdated
-from zibaldone.core.validation import to_time
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.inspection import Stats, ViewStats
 from zibaldone.engine.maintenance import Behind, Maintained
@@ -45,213 +31,14 @@ from zibaldone.views.notes import UserNote
 from zibaldone.views.topics.library import CatalogueLine
 
 
-class InputShape(BaseModel):
-    """A body that a client sends."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class QueryShape(BaseModel):
-    """The parameters in a URL, where all values are text."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
 class OutputShape(BaseModel):
     """A body that a client gets."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-# Requests
-
-
-def _to_time(value: object) -> datetime:
-    if not isinstance(value, str):
-        raise ValueError("must be an ISO 8601 string")  # noqa: TRY004 - what pydantic turns into its own
-    return to_time(value)
-
-
-def _whole(value: object) -> object:
-    """JSON knows one kind of number, and 3.0 is a whole one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _alternatives(rule: str, given: Mapping[str, JsonValue]) -> ConfigDict:
-    """Tell the document that "oneOf" or "anyOf" these fields is given, each with a value like this."""
-    kinds: list[JsonValue] = [
-        {"required": [name], "properties": {name: value}} for name, value in given.items()
-    ]
-    return ConfigDict(json_schema_extra={rule: kinds})
-
-
-Time = Annotated[datetime, BeforeValidator(_to_time)]
-Name = Annotated[str, Field(min_length=1)]
-Line = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]+$")]
-Seq = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_whole)]
-
-
-class ContentPartJson(BaseModel):
-    """A part of a message in the shape of a chat client: text word for word, anything else described."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-    type: str
-    text: str | None = None
-
-
-class NewMessageJson(InputShape):
-    """A message in the OpenAI chat shape, and what belongs to it."""
-
-    model_config = _alternatives(
-        "anyOf", {"content": {"type": ["string", "array"]}, "tool_calls": {"type": "array", "minItems": 1}}
-    )
-    content: str | list[ContentPartJson] | None = None
-    role: Line = "user"
-    name: Line | None = None
-    time: Time | None = Field(None, description="When it was said; unless given, now.")
-    session: Name | None = None
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    id: Name | None = Field(
-        None, description="Your own; sending a message of the same id again adds nothing."
-    )
-    tool_calls: list[dict[str, JsonValue]] | None = None
-    tool_call_id: str | None = None
-    refusal: str | None = None
-
-    @model_validator(mode="after")
-    def _has_content(self) -> NewMessageJson:
-        if self.content is None and not self.tool_calls:
-            raise ValueError("give a content, or tool calls")
-        return self
-
-    def given(self) -> Mapping[str, Any]:
-        """The message as `Memory.add` takes it."""
-        content: object = self.content
-        if isinstance(self.content, list):
-            content = [part.model_dump(exclude_none=True) for part in self.content]
-        return self.model_dump(exclude_none=True, exclude_defaults=True) | {"content": content}
-
-
-_bounded: Any = Field  # its keywords are put together below
-_make: Any = create_model
-
-
-def _type_of(part: Parameter, *, in_url: bool) -> Any:
-    """A parameter's type with its bounds."""
-    if part.kind in ("number", "fraction", "seconds"):
-        lowest = "gt" if part.kind == "seconds" else "ge"
-        bounds = _set(**{lowest: part.least, "le": part.most})
-        return (
-            Annotated[int, bounds, BeforeValidator(_whole)]
-            if part.kind == "number"
-            else Annotated[float, bounds]
-        )
-    kinds: dict[str, Any] = {
-        "time": Time,
-        "session": Name,
-        "words": Annotated[str, Field(min_length=1, pattern=r"\S")],
-        "flag": bool,
-        "boolean": bool,
-        "object": Json[dict[str, Any]] if in_url else dict[str, JsonValue],
-        "text": str,
-        "texts": list[str] if part.default == () else list[Name],
-        "seqs": list[Seq],
-        "messages": list[NewMessageJson],
-    }
-    if part.kind in ("choice", "choices"):
-        named: Any = Literal.__getitem__(part.choices)
-        kinds |= {"choice": named, "choices": list[named]}
-    if part.kind in ("text", "texts", "seqs", "choices", "messages"):
-        return Annotated[kinds[part.kind], _set(min_length=part.least, max_length=part.most)]
-    return kinds[part.kind]
-
-
-def _set(**bounds: float | None) -> Any:
-    whole = {
-        name: int(value) if "length" in name else value for name, value in bounds.items() if value is not None
-    }
-    return _bounded(**whole)
-
-
-def _field(part: Parameter, *, in_url: bool) -> tuple[Any, Any]:
-    """A parameter as `create_model` takes a field."""
-    taken, described = _type_of(part, in_url=in_url), {"description": part.help or None}
-    if part.default is REQUIRED:
-        return taken, _bounded(**described)
-    if part.default == ():
-        return taken, _bounded(default_factory=list, **described)
-    return taken | None if part.default is None else taken, _bounded(part.default, **described)
-
-
-def _is_in_url(operation: Operation, part: Parameter) -> bool:
-    assert operation.rest is not None
-    return not operation.rest.body or part.name in operation.rest.in_url
-
-
-@cache
-def query_shape(operation: Operation) -> type[QueryShape]:
-    """The parameters of an operation's URL."""
-    user = Field(None, description="Whose memory. Not needed with a user's key.")
-    fields = {} if operation.whose == "none" else {"user": (Name | None, user)}
-    parts = (part for part in operation.parameters_of("rest") if _is_in_url(operation, part))
-    fields |= {part.name: _field(part, in_url=True) for part in parts}
-    return cast("type[QueryShape]", _make("Query", __base__=QueryShape, **fields))
-
-
-@cache
-def body_shape(operation: Operation) -> type[InputShape] | None:
-    """The body of an operation's request; None where it has none."""
-    assert operation.rest is not None
-    if not operation.rest.body:
-        return None
-    parts = {part.name: part for part in operation.parameters_of("rest") if not _is_in_url(operation, part)}
-    names = operation.one_of or operation.any_of
-    base = _with_alternatives(operation, [parts[name] for name in names]) if names else InputShape
-    fields = {name: _field(part, in_url=False) for name, part in parts.items()}
-    made = _make(f"{operation.rest.body}Json", __base__=base, __doc__=operation.summary, **fields)
-    return cast("type[InputShape]", made)
-
-
-_GIVEN_AS: dict[str, JsonValue] = {
-    "flag": {"const": True},
-    "boolean": {"type": "boolean"},
-    "seqs": {"type": "array"},
-}
-_GIVEN_AS["messages"] = {"type": "array", "minItems": 1}
-
-
-def _with_alternatives(operation: Operation, parts: Sequence[Parameter]) -> type[InputShape]:
-    """The base of a body that needs exactly one, or at least one, of these fields."""
-    *names, last = (part.name for part in parts)
-    rule = "oneOf" if operation.one_of else "anyOf"
-
-    class Alternatives(InputShape):
-        model_config = _alternatives(
-            rule, {part.name: _GIVEN_AS.get(part.kind, {"type": "string"}) for part in parts}
-        )
-
-        @model_validator(mode="after")
-        def _has_one(self) -> Alternatives:
-            given = sum(_is_given(part, getattr(self, part.name)) for part in parts)
-            if operation.one_of and given != 1:
-                raise ValueError(f"give exactly one of {', '.join(names)} and {last}")
-            if not given:
-                raise ValueError(f"give {', '.join(names)} or {last}")
-            return self
-
-    return Alternatives
-
-
-def _is_given(part: Parameter, value: object) -> bool:
-    return bool(value) if part.kind in ("flag", "messages") else value is not None
-
-
-# Results
-
-
-_MADE: dict[Any, Any] = {
-    Mapping[str, Any]: dict[str, Any]
-}  # shapes by the dataclasses that they are made from
+_make: Any = create_model  # its fields are put together below
+_MADE: dict[Any, Any] = {Mapping[str, Any]: dict[str, Any]}  # shapes by the dataclasses they are made from
 RESULTS: dict[str, type[OutputShape]] = {}  # by name
 
 
@@ -285,6 +72,11 @@ def _as_json(declared: Any) -> Any:
     return _MADE.get(declared, declared)
 
 
+def _traced(name: str) -> Any:
+    """A field of a recall that stands in its trace."""
+    return Field(validation_alias=AliasPath("trace", name))
+
+
 # fmt: off
 _shape("Message", Message, "A message as it is stored.", "id seq session role name content time metadata",
        id=str, time=datetime)
@@ -312,10 +104,11 @@ _shape("Passages", None, "What was found, best first.", "passages confidence", p
 _shape("Citation", Citation, "Where text[start:end] of a recall comes from.",
        "seq id role session time start end scope", scope="The shared memory that has the message.")
 _shape("Recalled", Recall, "The evidence for a question.",
-       "query text quoted tokens confidence ms evidence citations reason missing", quoted=(
-           str, "The text, declared to be a quotation and no instruction."), ms=float,
-       reason="Why nothing was recalled; empty where something was.",
-       missing=(list[str], "Shared memories that could not be recalled."),
+       "query text quoted tokens confidence ms evidence citations reason missing",
+       quoted=(Annotated[str, BeforeValidator(lambda quoted: quoted())],
+               "The text, declared to be a quotation and no instruction."),
+       ms=Annotated[float, _traced("ms")], reason="Why nothing was recalled; empty where something was.",
+       missing=(Annotated[list[str], _traced("missing")], "Shared memories that could not be recalled."),
        text="Ready for a prompt; empty when nothing was recalled.",
        confidence="How likely memory has the answer, 0 to 1.")
 _shape("Lookup", Lookup, "A query of the model's.", "query since until session role order")

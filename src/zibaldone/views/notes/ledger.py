@@ -50,6 +50,11 @@ class NoteDraft:
         return f"{self.unit.seq}.{self.unit.part}"
 
     @property
+    def speaker(self) -> str:
+        """Who says it of themselves; the owner under any name is "user"."""
+        return "user" if self.made_by == BY_HAND or self.unit.is_owners else self.unit.speaker
+
+    @property
     def holds(self) -> bool:
         return self.ended is None and not self.retired
 
@@ -89,7 +94,7 @@ class Ledger:
             id=draft.id,
             kind=draft.kind,
             text=draft.text,
-            about="user" if draft.made_by == BY_HAND else draft.unit.speaker,
+            about=draft.speaker,
             sources=tuple(sorted(draft.sources)),
             time=spoken.time,
             session=draft.unit.session,
@@ -177,7 +182,7 @@ def _in_turn(drafts: Iterable[NoteDraft]) -> list[NoteDraft]:
     same: dict[tuple[str, str, str], NoteDraft] = {}
     latest: dict[tuple[str, str], tuple[NoteDraft, PlainStatement]] = {}
     for draft in drafts:
-        words = draft.kind, draft.unit.speaker, draft.mark
+        words = draft.kind, draft.speaker, draft.mark
         first = same.get(words)
         if first is not None and first.ended is None and draft.ended is None and draft.made_by != BY_HAND:
             first.sources |= draft.sources
@@ -187,10 +192,10 @@ def _in_turn(drafts: Iterable[NoteDraft]) -> list[NoteDraft]:
         kept.append(draft)
         if draft.made_by != STATED or draft.kind != "fact":
             continue
-        for stated in _statements(draft.text, draft.unit.speaker):
+        for stated in _statements(draft.text, draft.speaker):
             slot = stated.subject, stated.relation
             old, before = latest.get(slot, (draft, stated))
-            alone = len(_statements(old.text, old.unit.speaker)) == 1  # else something of it may still hold
+            alone = len(_statements(old.text, old.speaker)) == 1  # else something of it may still hold
             if old.ended is None and alone and supersedes(stated, before):
                 place = draft.clause or (draft.unit.seq, 0, 0)
                 old.ended = Ending(draft.unit.seq, draft.unit.part, place, STATED)

@@ -125,6 +125,7 @@ class ToolAnswer:
     parts: list[str] = field(default_factory=list)
     lines: list[tuple[str, set[int]]] = field(default_factory=list)  # (document, numbers of its lines)
     listed: set[str] | None = None  # documents of a page of the catalogue
+    where: str = ""  # the heading under which lines were shown last
 
     @property
     def text(self) -> str:
@@ -150,7 +151,8 @@ class ToolAnswer:
             mark = ":" if matched is None or number in matched else "-"
             rows.append(f"{number}{mark} {_cut(index.lines[number - 1], LONGEST_LINE)}")
         where = f"[{index.document.id}]{' ' if path else ''}{' > '.join(path)}{of}"
-        self.parts.append("\n".join((where, *(rows or [""]))))
+        self.parts += [*([where] if where != self.where else []), *rows]
+        self.where = where
         self.lines.append((index.document.id, set(numbers)))
 
 
@@ -208,13 +210,17 @@ class Toolset:
             )
         of_entries = dict(zip(self._documents, bm25([one.entries for one in held], sought), strict=True))
         answer = ToolAnswer()
-        for index, number, score in best_blocks(held, sought)[: given.limit]:
+        for index, number, score in best_blocks(held, sought):
             region, scores = index.regions[number], of_entries[index.document.id]
             rows = [row for row, place in enumerate(index.places) if place.partition == number]
             rows.sort(key=lambda row: (not index.places[row].entry.current, -scores[row], row))
             lines = sorted(index.places[row].start for row in rows[:_SNIPPET])
+            if not lines:  # a title with nothing directly below it
+                continue
             of = f", lines {region.start} to {region.end}, score {score:.1f}"
             answer.show(index, lines, region.start, of=of)
+            if len(answer.lines) == given.limit:
+                break
         return answer if answer.parts else ToolAnswer(["nothing has these words"])
 
     def _listed(self, given: ListDocs) -> ToolAnswer:
@@ -262,15 +268,21 @@ def _validated(name: str, arguments: Mapping[str, Any] | str | None) -> Argument
     try:
         if isinstance(arguments, str):
             arguments = json.loads(arguments or "{}")
-        return kind.model_validate({} if arguments is None else arguments)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the arguments of {name} are not JSON: {error}") from error
+    return validated(name, kind, {} if arguments is None else arguments)
+
+
+def validated(name: str, kind: type[Arguments], given: object) -> Arguments:
+    """The arguments of a tool. Raises InvalidInput that says what is wrong with them."""
+    try:
+        return kind.model_validate(given)
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in error.errors()[:5]
         )
-        wanted = ", ".join(kind.model_fields)
+        wanted = ", ".join(kind.model_fields) or "none"
         raise InvalidInput(f"{name} cannot be called so ({faults}); its arguments are {wanted}") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the arguments of {name} are not JSON: {error}") from error
 
 
 def _grepped(documents: Iterable[DocumentIndex], pattern: str, limit: int, around: int) -> ToolAnswer:
