@@ -17,7 +17,7 @@ from zibaldone.core import Message
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.models.task import Task
+from zibaldone.models.task import Task, shown_message
 from zibaldone.search import dense
 from zibaldone.text.dated_text import resolved
 from zibaldone.text.facts import day_of
@@ -27,7 +27,7 @@ from zibaldone.views.hierarchy import nodes, tasks
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due, time_of
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact, shown_messages
+from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -66,7 +66,7 @@ class EpisodeMaker:
 
     def read(self, block: Block, known: Structure) -> tuple[Episode, list[Semantic]]:
         """Make an episode of a block's messages, with the semantics that it adds to those that are known."""
-        messages, shown = block.messages, shown_messages(block.messages)
+        messages, shown = block.messages, tuple(map(shown_message, block.messages))
         made_by, degraded = [], [block.degraded]
 
         def ask(task: Task[R]) -> tuple[R, str]:
@@ -137,7 +137,7 @@ class EpisodeMaker:
 
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
-        task = tasks.FindEpisodes(shown_messages(seen), fallback)
+        task = tasks.FindEpisodes(tuple(map(shown_message, seen)), fallback)
         starts, model, degraded = self._ask(task)
         if not model:
             return [replace(cut, degraded=degraded) for cut in offline()]

@@ -15,8 +15,7 @@ from typing import Annotated
 import regex
 from pydantic import Field
 
-from zibaldone.core import Message
-from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult, shown_message
+from zibaldone.models.task import NOT_SENT, ShownMessage, Task, TaskResult
 from zibaldone.text.dated_text import day_in_words, resolved
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
 from zibaldone.text.sentences import sentences
@@ -242,11 +241,6 @@ class NameTheme(Task[ThemeName]):
             raise ValueError(f"name must be one line of 1 to {_NAME_WORDS} words")
         if strange := _strays(name, SourceTexts(list(self.facts), "")):
             raise ValueError(f"name has what no fact says: {strange[:8]}")
-
-
-def shown_messages(messages: Sequence[Message]) -> tuple[ShownMessage, ...]:
-    """Messages as a model sees them."""
-    return tuple(shown_message(message) for message in messages)
 
 
 def _text(message: ShownMessage) -> str:
