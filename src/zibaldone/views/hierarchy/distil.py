@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -92,7 +92,7 @@ class EpisodeMaker:
             if near:
                 predict = _predict(narrated.title, near)
                 expected = predict.borne_out(ask(predict)[0]).expected
-            distil = Distil(shown, tuple(expected), lambda: _as_news(offline))
+            distil = Distil(shown, tuple(expected))
             news, model = ask(distil)
             if model:
                 facts = _facts(distil, news, messages, offline, degraded)
@@ -131,13 +131,9 @@ class EpisodeMaker:
             cuts = closed(seen, vectors, ended=window.whole)
             return cuts if window.whole else cuts[:1]
 
-        def fallback() -> tasks.Starts:
-            ends = list(accumulate(cut.size for cut in offline()))
-            return tasks.Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
-
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
-        task = tasks.FindEpisodes(tuple(map(shown_message, seen)), fallback)
+        task = tasks.FindEpisodes(tuple(map(shown_message, seen)))
         starts, model, degraded = self._ask(task)
         if not model:
             return [replace(cut, degraded=degraded) for cut in offline()]
@@ -178,12 +174,6 @@ def _facts(
         again |= {message.seq for message in messages} - heard
     facts = [_grounded(fact, messages) for fact in stated]
     return facts + [[statement] for statement in offline if statement.seq in again]
-
-
-def _as_news(offline: Sequence[Statement]) -> NewFacts:
-    return NewFacts.model_construct(
-        statements=[StatedFact(text=one.text, sources=[one.seq]) for one in offline]
-    )
 
 
 def _grounded(fact: StatedFact, messages: Sequence[Message]) -> list[Statement]:

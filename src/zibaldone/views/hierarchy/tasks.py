@@ -85,9 +85,12 @@ class FindEpisodes(Task[Starts]):
     max_tokens = 256
 
     messages: tuple[ShownMessage, ...]
-    offline: Callable[[], Starts] = field(metadata=NOT_SENT, compare=False)
     shortest: int = SHORTEST
     longest: int = LONGEST
+
+    def offline(self) -> Starts:
+        """Empty: the caller then cuts as without a model."""
+        return Starts(starts=[])
 
     def check(self, result: Starts) -> None:
         """Raises ValueError if none of the seqs is a message's."""
@@ -184,7 +187,10 @@ class Distil(Task[NewFacts]):
 
     messages: tuple[ShownMessage, ...]
     expected: tuple[str, ...]
-    offline: Callable[[], NewFacts] = field(metadata=NOT_SENT, compare=False)
+
+    def offline(self) -> NewFacts:
+        """Empty: the caller then takes the facts that it has without a model."""
+        return NewFacts(statements=[])
 
     def check(self, result: NewFacts) -> None:
         """Raises ValueError if all of several facts are refused."""
