@@ -13,7 +13,7 @@ from zibaldone.views.hierarchy.stage_two import (
     candidates,
     include,
 )
-from zibaldone.views.hierarchy.uncertainty import COVERAGE, Gain, GainThresholds, WordSignal
+from zibaldone.views.hierarchy.uncertainty import Gain, GainThresholds, WordSignal
 
 ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)
@@ -24,15 +24,15 @@ class Scripted:
 
     probes = 0
 
-    def __init__(self, uncertainty, thresholds=LIMITS, name=COVERAGE):
-        self.uncertainty, self.thresholds, self.name = uncertainty, thresholds, name
+    def __init__(self, uncertainty, thresholds=LIMITS):
+        self.uncertainty, self.thresholds = uncertainty, thresholds
         self.asked = []
 
     def gain(self, before, after):
         """As WordSignal has it."""
         self.asked.append((before, after))
         low, high = (self.uncertainty([u.text for u in c.units]) for c in (after, before))
-        return Gain(high - low, self.name, self.thresholds)
+        return Gain(high - low, self.thresholds)
 
 
 def ranked(*episodes):
@@ -109,8 +109,8 @@ def test_messages_in_place_of_the_narrative(worth, budget, expanded):
 
 def test_gains_of_two_signals_are_not_compared():
     """When the offline signal takes over, the model's best gain, in nats, is no measure for it."""
-    signal = Scripted(lambda told: -1.0 * len(told), GainThresholds(0.1, 9.0, of_best=0.5), name="nll")
-    offline = Scripted(lambda told: -0.2 * len(told), GainThresholds(0.1, 9.0, of_best=0.5))
+    signal = Scripted(lambda told: -1.0 * len(told), GainThresholds(0.1, 9.0, of_best=0.5))
+    offline = Scripted(lambda told: -0.2 * len(told), GainThresholds(0.1, 8.0, of_best=0.5))
     answers = iter([signal.gain, offline.gain])
     signal.gain = lambda before, after: next(answers)(before, after)
     found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, ANY)

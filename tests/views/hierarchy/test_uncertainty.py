@@ -17,8 +17,6 @@ from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 from zibaldone.views.hierarchy.stage_two import EpisodeText, RankedEpisode, StageTwo, include
 from zibaldone.views.hierarchy.uncertainty import (
-    COVERAGE,
-    NLL,
     Context,
     ReaderSignal,
     ShownEpisode,
@@ -28,6 +26,7 @@ from zibaldone.views.hierarchy.uncertainty import (
 
 local_server = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 STATIC = StaticEmbedder()
+NLL, COVERAGE = ReaderSignal.DEFAULTS, WordSignal.DEFAULTS
 BARE = Context("Where does Bea play?", ("Bea plays the bassoon.",))
 HALL = ShownEpisode("Bea: I play in the town hall.")
 CLUB = ShownEpisode("Bea: The club has closed.")
@@ -81,7 +80,7 @@ class TestReader:
         """Uncertainty is the mean negative log-probability of a greedy draft, before and after."""
         signal, server, _ = reading()
         gain = signal.gain(BARE, BARE.with_unit(HALL))
-        assert (gain.signal, gain.degraded) == (NLL, "")
+        assert (gain.thresholds, gain.degraded) == (NLL, "")
         assert gain.value == 1.5
         asked = server.requests[0]
         assert (asked["max_tokens"], asked["temperature"]) == (20, 0.0)
@@ -142,7 +141,11 @@ class TestReader:
         second = signal.gain(inside, inside.with_unit(CLUB))
         server.always = None
         third = signal.gain(inside, inside.with_unit(CLUB))
-        assert (first.signal, second.signal, third.signal) == (NLL, COVERAGE, COVERAGE)
+        assert (first.thresholds, second.thresholds, third.thresholds) == (
+            NLL,
+            COVERAGE,
+            COVERAGE,
+        )
         assert second.value == 0.0
         assert third.degraded == second.degraded != ""
 
@@ -150,8 +153,8 @@ class TestReader:
         """One probe waits as long as it may, and no other is made."""
         signal, server, _ = reading(timeout_s=0.2)
         server.always = Misbehaviour.HANG
-        assert signal.gain(BARE, BARE.with_unit(HALL)).signal == COVERAGE
-        assert signal.gain(BARE, BARE.with_unit(CLUB)).signal == COVERAGE
+        assert signal.gain(BARE, BARE.with_unit(HALL)).thresholds == COVERAGE
+        assert signal.gain(BARE, BARE.with_unit(CLUB)).thresholds == COVERAGE
         assert len(server.requests) == 1
 
     def test_a_ceiling(self, reading):
@@ -194,7 +197,11 @@ def test_all_probes_of_a_question_have_one_deadline(monkeypatch):
         signal.gain(inside, BARE.with_unit(CLUB)),
     ]
     assert given_s == [10, 6, 2]
-    assert [one.signal for one in gains] == [NLL, NLL, COVERAGE]
+    assert [one.thresholds for one in gains] == [
+        NLL,
+        NLL,
+        COVERAGE,
+    ]
     assert "'slow' took all of the question's 10 s" in gains[-1].degraded
 
 
@@ -211,7 +218,7 @@ def test_whatever_a_client_raises(error):
     meter = Meter(None)
     signal = ReaderSignal(ChatDrafter(Raising(), meter, STATIC), WordSignal({}), "ann")
     gain = signal.gain(BARE, BARE.with_unit(HALL))
-    assert gain.signal == COVERAGE
+    assert gain.thresholds == COVERAGE
     assert str(error) in gain.degraded
     assert meter.total("ann").calls == (1 if isinstance(error, RuntimeError) else 0)
 

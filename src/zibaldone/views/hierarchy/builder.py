@@ -142,19 +142,16 @@ class Builder:
 
 
 def _runs(
-    waiting: Sequence[Message], sessions: Sequence[tuple[int, str]]
+    waiting: Sequence[Message], sessions: Sequence[Sequence[int]]
 ) -> tuple[list[list[Message]], list[Message]]:
     """Messages without an episode: runs that an episode follows in their session, and the rest.
 
-    `sessions`: (seq, session) of all messages up to the cursor, in their order.
+    `sessions`: seqs of all messages up to the cursor, session by session.
     """
     unread = {message.seq: message for message in waiting}
-    by_session: dict[str, list[int]] = {}
-    for seq, session in sessions:
-        by_session.setdefault(session, []).append(seq)
     interrupted: list[list[Message]] = []
     last: list[Message] = []
-    for seqs in by_session.values():
+    for seqs in sessions:
         runs = [
             [unread[seq] for seq in run] for is_open, run in groupby(seqs, unread.__contains__) if is_open
         ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -17,7 +17,7 @@ from zibaldone.core import Message
 from zibaldone.models.asker import OFFLINE, Asker
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.models.task import Task
+from zibaldone.models.task import Task, shown_message
 from zibaldone.search import dense
 from zibaldone.text.dated_text import day_of, resolved
 from zibaldone.text.sentences import sentences
@@ -26,7 +26,7 @@ from zibaldone.views.hierarchy import nodes, tasks
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Block, Cut, Window, closed, due, time_of
 from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
 from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact, shown_messages
+from zibaldone.views.hierarchy.tasks import Distil, NewFacts, StatedFact
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -65,7 +65,7 @@ class EpisodeMaker:
 
     def read(self, block: Block, known: Structure) -> tuple[Episode, list[Semantic]]:
         """Make an episode of a block's messages, with the semantics that it adds to those that are known."""
-        messages, shown = block.messages, shown_messages(block.messages)
+        messages, shown = block.messages, tuple(map(shown_message, block.messages))
         made_by, degraded = [], [block.degraded]
 
         def ask(task: Task[R]) -> tuple[R, str]:
@@ -91,7 +91,7 @@ class EpisodeMaker:
             if near:
                 predict = _predict(narrated.title, near)
                 expected = predict.borne_out(ask(predict)[0]).expected
-            distil = Distil(shown, tuple(expected), lambda: _as_news(offline))
+            distil = Distil(shown, tuple(expected))
             news, model = ask(distil)
             if model:
                 facts = _facts(distil, news, messages, offline, degraded)
@@ -130,13 +130,9 @@ class EpisodeMaker:
             cuts = closed(seen, vectors, ended=window.whole)
             return cuts if window.whole else cuts[:1]
 
-        def fallback() -> tasks.Starts:
-            ends = list(accumulate(cut.size for cut in offline()))
-            return tasks.Starts(starts=[seen[end].seq for end in ends if end < len(seen)])
-
         if window.whole and window.size < 2 * SHORTEST:
             return offline()
-        task = tasks.FindEpisodes(shown_messages(seen), fallback)
+        task = tasks.FindEpisodes(tuple(map(shown_message, seen)))
         starts, model, degraded = self._ask(task)
         if not model:
             return [replace(cut, degraded=degraded) for cut in offline()]
@@ -177,12 +173,6 @@ def _facts(
         again |= {message.seq for message in messages} - heard
     facts = [_grounded(fact, messages) for fact in stated]
     return facts + [[statement] for statement in offline if statement.seq in again]
-
-
-def _as_news(offline: Sequence[Statement]) -> NewFacts:
-    return NewFacts.model_construct(
-        statements=[StatedFact(text=one.text, sources=[one.seq]) for one in offline]
-    )
 
 
 def _grounded(fact: StatedFact, messages: Sequence[Message]) -> list[Statement]:

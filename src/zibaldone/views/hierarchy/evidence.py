@@ -56,11 +56,10 @@ class Gathering:
             semantic = levels.semantics[levels.row_of[pick.id]]
             if inclusion is not None and semantic.episode in opened:
                 continue
-            rows = standing.stated_in(pick.id)
             if semantic.episode in levels.by_model:
-                offers["semantic", semantic.id, 0] = self._fact(rows, pick)
+                offers["semantic", semantic.id, 0] = self._fact(pick)
             else:
-                sources.append(rows[0])
+                sources.append(standing.stated_in(pick.id)[0])
         offers |= self._sources(sources)
         offers |= self._newest()
         tiers = dict.fromkeys(offers, 0)
@@ -78,14 +77,15 @@ class Gathering:
         """All semantics, the admitted episodes in their order, and messages that no episode has yet."""
         offers: dict[Key, Offer] = {}
         for pick in self.descent.picks:
-            offers["semantic", pick.id, 0] = self._fact(self.descent.standing.stated_in(pick.id), pick)
+            offers["semantic", pick.id, 0] = self._fact(pick)
         for ranked in self.descent.ranked:
             if ranked.episode in opened:
                 offers |= self._episode(ranked, ranked.score, expanded=opened[ranked.episode])
         return [*offers.values(), *self._newest().values()]
 
-    def _fact(self, rows: Sequence[int], pick: Pick) -> Offer:
+    def _fact(self, pick: Pick) -> Offer:
         """A semantic in a model's words, citing its sources and the messages of its statements."""
+        rows = self.descent.standing.stated_in(pick.id)
         units = [self.descent.standing.units[row] for row in rows]
         sources = tuple(sorted({*units[0].sources, *(unit.seq for unit in units)}))
         evidence = replace(

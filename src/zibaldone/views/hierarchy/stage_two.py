@@ -14,7 +14,7 @@ import numpy as np
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.views.checked_settings import Count, Whole, settings
 from zibaldone.views.hierarchy.stage_one import Pick, normalised
-from zibaldone.views.hierarchy.uncertainty import Context, ShownEpisode, Signal
+from zibaldone.views.hierarchy.uncertainty import Context, GainThresholds, ShownEpisode, Signal
 
 
 @settings
@@ -98,7 +98,7 @@ def include(
     context, room = Context(question, tuple(opening)), budget_tokens
     expanded: dict[int, bool] = {}
     lows, degraded = 0, ""
-    largest: dict[str, float] = {}  # gain so far, by signal: their units differ
+    largest: dict[GainThresholds, float] = {}  # gain so far, by signal: their units differ
     best = ranked[0].score if ranked else 0.0
     for candidate in ranked:
         if lows >= config.lows or len(expanded) >= config.most:
@@ -111,8 +111,8 @@ def include(
         gain = signal.gain(context, context.with_unit(unit))
         degraded = degraded or gain.degraded
         limits = gain.thresholds
-        largest[gain.signal] = max(gain.value, largest.get(gain.signal, gain.value))
-        enough = max(limits.admit, limits.of_best * largest[gain.signal])
+        largest[limits] = max(gain.value, largest.get(limits, gain.value))
+        enough = max(limits.admit, limits.of_best * largest[limits])
         if gain.value < enough and len(expanded) >= config.least:
             lows += 1
             continue

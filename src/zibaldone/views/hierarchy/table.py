@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import groupby
 
 from sqlalchemy import Connection, delete, func, select
 
@@ -286,11 +287,12 @@ def open_messages(connection: Connection, generation: Generation) -> list[Messag
     return [as_read(by_seq[seq]) for seq in sorted(by_seq)]
 
 
-def sessions(connection: Connection, generation: Generation) -> list[tuple[int, str]]:
-    """(seq, session) of the messages up to the cursor, in their order."""
+def sessions(connection: Connection, generation: Generation) -> list[list[int]]:
+    """Seqs of each session's messages up to the cursor, in their order."""
     m = messages.c
-    query = select(m.seq, m.session).where(m.user == generation.user, m.seq <= generation.cursor)
-    return [(row.seq, row.session) for row in connection.execute(query.order_by(m.seq))]
+    query = select(m.session, m.seq).where(m.user == generation.user, m.seq <= generation.cursor)
+    rows = connection.execute(query.order_by(m.session, m.seq))
+    return [[row.seq for row in of] for _, of in groupby(rows, lambda row: row.session)]
 
 
 def drop(connection: Connection, generation: Generation) -> None:

@@ -16,7 +16,6 @@ from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.logprobs import Drafter
 from zibaldone.text.words import terms
 
-NLL, COVERAGE = "nll", "coverage"
 _TASK = "draft_answer"
 _DRAFT_TOKENS = 20
 
@@ -60,8 +59,7 @@ class Gain:
     """Fall in uncertainty from one context to a larger one."""
 
     value: float  # before - after; below 0 when doubt grew
-    signal: str  # NLL or COVERAGE
-    thresholds: GainThresholds
+    thresholds: GainThresholds  # of the signal whose unit it is in
     degraded: str = ""  # why this is not the model's signal; "" when it is, or none is configured
 
 
@@ -85,7 +83,7 @@ class WordSignal:
     def gain(self, before: Context, after: Context) -> Gain:
         """Never below 0 but for rounding: `after` holds all of `before`, and more."""
         fall = self.uncertainty(before.units) - self.uncertainty(after.units)
-        return Gain(fall, COVERAGE, self.DEFAULTS)
+        return Gain(fall, self.DEFAULTS)
 
     def uncertainty(self, units: Iterable[ShownEpisode]) -> float:
         """Sum over wanted terms of weight times the probability that no unit settles them."""
@@ -132,7 +130,7 @@ class ReaderSignal:
             except ModelFailed as error:
                 self._failed = f"{_TASK}: {error}"
             else:
-                return Gain(first - second, NLL, self.DEFAULTS)
+                return Gain(first - second, self.DEFAULTS)
         return replace(self._offline.gain(before, after), degraded=self._failed)
 
     def _probe(self, context: Context) -> float:

@@ -24,7 +24,6 @@ from zibaldone.views.base import (
     PrepareContext,
     RestingView,
     Retrieved,
-    Snapshot,
     Stale,
     TakeSnapshot,
 )
@@ -126,11 +125,19 @@ class HierarchyView(RestingView):
         user, question = question.scope.user, question.embedded(self._embedder)
         note = question.note
         with take_snapshot() as now:
-            descent, left_out = self._descent(now, question)
-            if descent is None:
-                return Retrieved((), 0, 0.0, Explanation.of_nothing())
+            here = usable(now.generation, self.fingerprint)
+            levels = levels_of(self._levels, now.connection, here) if here else Levels.of()
+            with (
+                self._units.index(now, user, here) as index,
+                self._episodes.index(now, user, here) as episode_index,
+            ):
+                if not len(index):
+                    return Retrieved((), 0, 0.0, Explanation.of_nothing())
+                by_cosine = bool(self.config.guided)
+                standing = Standing.of(levels, index, episode_index, question, by_cosine=by_cosine)
+                descent, left_out = Descent.of(question, self.config, standing, index), index.note
             messages = log.fetch(now.connection, user, descent.seqs())
-            if now.generation is not None and usable(now.generation, self.fingerprint) is None:
+            if now.generation is not None and here is None:
                 note = "the hierarchy was made with other settings: messages only, until a rebuild"
         offline = WordSignal(descent.wanted)
         signal = ReaderSignal(self._drafter, offline, user) if self._drafter else offline
@@ -144,20 +151,6 @@ class HierarchyView(RestingView):
             "; ".join(line for line in notes if line),
             model_calls=signal.probes,
         )
-
-    def _descent(self, now: Snapshot, question: Question) -> tuple[Descent | None, str]:
-        """Stage I, as of a snapshot, and what was left out of it; None where there is nothing."""
-        user = question.scope.user
-        here = usable(now.generation, self.fingerprint)
-        levels = levels_of(self._levels, now.connection, here) if here else Levels.of()
-        with (
-            self._units.index(now, user, here) as index,
-            self._episodes.index(now, user, here) as episode_index,
-        ):
-            if not len(index):
-                return None, ""
-            standing = Standing.of(levels, index, episode_index, question, by_cosine=bool(self.config.guided))
-            return Descent.of(question, self.config, standing, index), index.note
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove episodes of these messages with their statements; the other messages are told anew later."""
