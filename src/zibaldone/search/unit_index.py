@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
+N = TypeVar("N", bound=np.generic)
 RADII = (0, 2, 5)  # of the windows that scoring looks through; 0: what is said in one breath, see _breaths
 _BREATH = 2  # passages before and behind one of the same message
 AFTER_DAYS = 10  # what happened on a day is often told some days later
@@ -131,8 +133,7 @@ class UnitIndex:
         self.lexical.extend(of_units, lambda word: [term for _, term in _pairs(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)
-        self._spread = _with_rows_without_vectors(self._spread, vectors)
-        self._sample = None
+        self._spread = self._sample = None
         texts = [unit.text for unit in units]
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
@@ -189,9 +190,7 @@ class UnitIndex:
         numbers, self._session_of = by_first(self._session_of[mask])
         sessions = list(self._sessions)
         self._sessions = {sessions[number]: place for place, number in enumerate(numbers)}
-        lengths = self.lexical.lengths()
-        self._order_all(lengths)
-        self._weigh(lengths)
+        self._place_all()
 
     def rows_of(self, seqs: AbstractSet[int]) -> list[int]:
         """The rows that have any of these messages among their sources."""
@@ -341,9 +340,7 @@ class UnitIndex:
         by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
         self._speaker_of = np.where(by_name != 0, by_name, by_role)
         self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
-        lengths = self.lexical.lengths()
-        self._order_all(lengths)
-        self._weigh(lengths)
+        self._place_all()
 
     def _arrange(self, first: int) -> None:
         """Take in where, when and by whom the rows from `first` on were said, and who is whose neighbour.
@@ -364,33 +361,21 @@ class UnitIndex:
             seqs.append(unit.seq)
             speakers.append(hash(unit.speaker))
         self.named_days = np.concatenate([self.named_days, np.array(named_days, np.int64).reshape(-1, 3)])
-        self._session_of = np.concatenate([self._session_of[:first], np.array(sessions, dtype=np.int64)])
-        self._times = np.concatenate([self._times[:first], np.array(times, dtype=np.float64)])
-        self.days = np.concatenate([self.days[:first], np.array(days, dtype=np.int64)])
-        self._is_assistants = np.concatenate([self._is_assistants[:first], np.array(assistants, dtype=bool)])
-        self._is_passage = np.concatenate([self._is_passage[:first], np.array(pieces, dtype=bool)])
-        self._seqs = np.concatenate([self._seqs[:first], np.array(seqs, dtype=np.int64)])
-        self._speaker_of = np.concatenate([self._speaker_of[:first], np.array(speakers, dtype=np.int64)])
-        before = int(np.searchsorted(self.source_rows, first))
+        self._session_of = _grown(self._session_of, sessions)
+        self._times = _grown(self._times, times)
+        self.days = _grown(self.days, days)
+        self._is_assistants = _grown(self._is_assistants, assistants)
+        self._is_passage = _grown(self._is_passage, pieces)
+        self._seqs = _grown(self._seqs, seqs)
+        self._speaker_of = _grown(self._speaker_of, speakers)
         pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
-        added = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self.source_rows = np.concatenate([self.source_rows[:before], added[:, 0]])
-        self.source_seqs = np.concatenate([self.source_seqs[:before], added[:, 1]])
+        self.source_rows = _grown(self.source_rows, [row for row, _ in pairs])
+        self.source_seqs = _grown(self.source_seqs, [seq for _, seq in pairs])
+        self._place_all()
+
+    def _place_all(self) -> None:
+        """Put all rows in order, with their windows and neighbours, and weigh what assistants say."""
         lengths = self.lexical.lengths()
-        if not self._continue_session(first, lengths):
-            self._order_all(lengths)
-        self._weigh(lengths)
-
-    def _weigh(self, lengths: Floats) -> None:
-        """Compute `by_assistant` from the terms of people and of assistants."""
-        by_assistant = self._is_assistants.astype(np.float32)
-        people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
-        self.by_assistant = by_assistant * np.float32(
-            1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
-        )
-
-    def _order_all(self, lengths: Floats) -> None:
-        """Put all rows in order."""
         by_time = np.argsort(self._times, kind="stable")
         order = self._order = by_time[np.argsort(self._session_of[by_time], kind="stable")]
         counts = self._counts = np.bincount(self._session_of)
@@ -402,42 +387,17 @@ class UnitIndex:
         talks = np.bincount(self._session_of, self._is_assistants, len(counts)) > 0
         self.with_assistant = talks[self._session_of]
         self._askers, self._replies = self._turns_beside(order, starts, ends)
+        by_assistant = self._is_assistants.astype(np.float32)
+        people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
+        self.by_assistant = by_assistant * np.float32(
+            1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
+        )
 
-    def _continue_session(self, first: int, lengths: Floats) -> bool:
-        """Put the rows from `first` on in order, if they are one session's newest; all others stay in theirs.
+    def _breaths(self, rows: Ints) -> tuple[Ints, Ints]:
+        """(n,) each: between which places of all rows, in order, stands what is said in one breath with each.
 
-        What comes out is what `_order_all` makes, for the price of the new rows.
-        """
-        new = self._session_of[first:]
-        if not first or (new != new[0]).any():
-            return False
-        session = int(new[0])
-        counts = self._counts if session < len(self._counts) else np.append(self._counts, 0)
-        end = int(counts[: session + 1].sum())
-        start = end - int(counts[session])
-        rows = first + np.argsort(self._times[first:], kind="stable")
-        if start < end and self._times[rows[0]] < self._times[self._order[end - 1]]:
-            return False
-        counts[session] += len(rows)
-        self._counts = counts
-        earlier = self._order[start:end]
-        self._order = np.concatenate([self._order[:end], rows, self._order[end:]])
-        here = self._order[start : end + len(rows)]
-        whole = np.full(len(here), start), np.full(len(here), start + len(here))
-        for radius, window in self.windows.items():
-            starts, ends = whole if radius else self._breaths(here, start)
-            window.insert(self._order, end, starts, ends, lengths)
-        talks = bool(self._is_assistants[rows].any() or self.with_assistant[earlier[:1]].any())
-        self.with_assistant = np.concatenate([self.with_assistant, np.full(len(rows), talks)])
-        self.with_assistant[earlier] = talks
-        self._continue_turns(earlier, rows)
-        return True
-
-    def _breaths(self, rows: Ints, place: int = 0) -> tuple[Ints, Ints]:
-        """(k,) each: between which places stands what is said in one breath with each of these rows.
-
-        They stand side by side from `place` on. A person's message is one breath, however it was cut; of
-        what an assistant says each passage stands for itself.
+        A person's message is one breath, however it was cut; of what an assistant says each passage stands
+        for itself.
         """
         begins = np.ones(len(rows), dtype=bool)
         seqs, passage = self._seqs[rows], self._is_passage[rows]
@@ -445,28 +405,7 @@ class UnitIndex:
         first = np.flatnonzero(begins)
         ends = np.append(first[1:], len(rows))
         breath = np.cumsum(begins) - 1
-        return place + first[breath], place + ends[breath]
-
-    def _continue_turns(self, earlier: Ints, rows: Ints) -> None:
-        """Set `_askers` and `_replies` of rows that come behind the earlier ones of their session."""
-        more = np.full(len(rows), -1)
-        self._askers, self._replies = (np.concatenate([of, more]) for of in (self._askers, self._replies))
-        place = len(earlier)
-        while place and self._seqs[earlier[place - 1]] == self._seqs[rows[0]]:
-            place -= 1
-        before = int(earlier[place - 1]) if place else -1  # of this message
-        last = int(earlier[-1]) if len(earlier) else -1
-        people = int(self._askers[last]) if last >= 0 and self._is_assistants[last] else last
-        for row in rows.tolist():
-            if last >= 0:
-                self._replies[last] = row
-                if self._seqs[last] != self._seqs[row]:
-                    before = last
-            if self._is_assistants[row]:
-                self._askers[row] = people
-            else:
-                self._askers[row], people = before, row
-            last = row
+        return first[breath], ends[breath]
 
     def _turns_beside(self, order: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         """(n,) each, by rows: see _askers and _replies."""
@@ -535,23 +474,9 @@ def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:
     return np.asarray(mean * np.float32(in_common * natural), dtype=np.float32)
 
 
-def _with_rows_without_vectors(
-    spread: tuple[Floats, Floats, Floats] | None, vectors: Vectors
-) -> tuple[Floats, Floats, Floats] | None:
-    """Extend the spread by rows without vectors; None where they have vectors, which move the mean."""
-    if spread is None or vectors.any():
-        return None
-    mean, along, lengths = spread
-    nothing = np.zeros(len(vectors), dtype=np.float32)
-    return (
-        mean,
-        np.concatenate([along, nothing - mean @ mean]),
-        np.concatenate([lengths, nothing + np.float32(np.inf)]),
-    )
-
-
-def _grown(array: Floats, values: Sequence[float]) -> Floats:
-    return np.concatenate([array, np.array(values, dtype=np.float32)])
+def _grown(array: npt.NDArray[N], values: Sequence[float]) -> npt.NDArray[N]:
+    """Append values to an array, as its type has them."""
+    return np.concatenate([array, np.array(values, dtype=array.dtype)])
 
 
 def _pairs(word: str) -> tuple[tuple[str, str], ...]:
