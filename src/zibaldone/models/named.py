@@ -19,6 +19,7 @@ from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed
 from zibaldone.models.base import Embedder, Reranker, Vectors
+from zibaldone.models.embedding import checked
 
 FASTEMBED: Final = "fastembed"
 OPENAI: Final = "openai"
@@ -52,12 +53,8 @@ class FastEmbedder:
         rows = [row for row, text in enumerate(texts) if text.strip()]
         if not rows:
             return vectors
-        raw, called = self._rows([texts[row] for row in rows]), self._library.name
-        norms = np.linalg.norm(raw, axis=1, keepdims=True)
-        if raw.shape != (len(rows), self._dimension) or not np.isfinite(norms).all():
-            expected = (len(rows), self._dimension)
-            raise ModelFailed(f"{called!r} gave vectors of shape {raw.shape}; {expected} was expected")
-        vectors[rows] = np.divide(raw, norms, out=np.zeros_like(raw), where=norms > 0)
+        raw = self._rows([texts[row] for row in rows])
+        vectors[rows] = checked(raw, (len(rows), self._dimension), repr(self._library.name))
         return vectors
 
     def _rows(self, texts: list[str]) -> Vectors:

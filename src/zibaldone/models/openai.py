@@ -26,6 +26,7 @@ from zibaldone.models.base import (
     storable,
     whole_number,
 )
+from zibaldone.models.embedding import checked
 from zibaldone.models.endpoint import Client, Refused
 
 if TYPE_CHECKING:
@@ -204,14 +205,7 @@ class OpenAIEmbedder:
         for start in range(0, len(rows), self._batch_texts):
             some = rows[start : start + self._batch_texts]
             raw = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
-            with np.errstate(over="ignore"):
-                norms = np.linalg.norm(raw, axis=1, keepdims=True)
-            if raw.shape != (len(some), self.dimension) or not np.isfinite(norms).all():
-                raise ModelFailed(
-                    f"{self._model!r} gave vectors of shape {raw.shape};"
-                    f" {(len(some), self.dimension)} finite numbers were expected"
-                )
-            vectors[some] = np.divide(raw, norms, out=raw, where=norms > 0)
+            vectors[some] = checked(raw, (len(some), self.dimension), repr(self._model))
         return vectors
 
     def close(self) -> None:

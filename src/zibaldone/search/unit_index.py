@@ -325,21 +325,23 @@ class UnitIndex:
         *self._starts, self._saved_rows = np.cumsum([0, *(len(part["looks"]) for part in saved)]).tolist()
         for bit, name in enumerate(_SIGNS):
             setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
-        self._times, self.days = self.units.times()
-        self._seqs = self.units.seqs()
-        self.source_rows, self.source_seqs = self.units.sources()
-        sessions, self._session_of = self.units.names("session")
+        units = self.units.packed
+        assert units is not None  # all of them are
+        self._times, self.days = units.times()
+        self._seqs = units.saved.numbers("unit.seq")
+        self.source_rows, self.source_seqs = units.sources()
+        sessions, self._session_of = units.names("session")
         self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
-        roles, role_of = self.units.names("role")
+        roles, role_of = units.names("role")
         self._is_assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
-        kinds, kind_of = self.units.names("kind")
+        kinds, kind_of = units.names("kind")
         self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
         self._is_passage &= ~self._is_assistants
-        names, name_of = self.units.names("name")
+        names, name_of = units.names("name")
         by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
         by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
         self._speaker_of = np.where(by_name != 0, by_name, by_role)
-        self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
+        self.speakers, self.named_days = units.speakers(), units.saved.numbers("unit.days")
         self._place_all()
 
     def _arrange(self, first: int) -> None:
