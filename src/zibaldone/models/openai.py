@@ -28,6 +28,7 @@ from zibaldone.models.base import (
 )
 from zibaldone.models.embedding import checked
 from zibaldone.models.endpoint import Client, Refused
+from zibaldone.storage.batches import in_chunks
 
 if TYPE_CHECKING:
     import openai
@@ -45,6 +46,7 @@ _REFUSABLE: Final = {
     "max_tokens": ("max_tokens", "max_completion_tokens"),
     "temperature": ("temperature",),
 }
+_TEXTS_PER_REQUEST = 256
 _FINISHES: Final = {"length": "length", "content_filter": "refusal"}
 _STRICT_UNKNOWN = frozenset(
     (
@@ -68,23 +70,18 @@ class OpenAIChat:
         api_key: str | None = None,
         timeout_s: float = 60.0,
         max_retries: int = 4,
-        structured: bool | None = None,
-        max_tokens: int | None = None,
         extra_body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`timeout_s` is for one whole attempt, `max_tokens` for requests that set no limit of their own.
+        """`timeout_s` is for one whole attempt; `extra_body` goes into every request, for one server's own.
 
-        `structured` says whether the server takes JSON schemas: None finds out, and puts the schema into the
-        prompt where it does not. `extra_body` goes into every request as it is, for what only one server
-        knows. Raises MissingExtra and InvalidInput.
+        Where the server takes no JSON schema, which is found out, it is put into the prompt. Raises
+        MissingExtra and InvalidInput.
         """
         self._model = _named(model)
         self._client = Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
-        self._max_tokens = None if max_tokens is None else count("max_tokens", max_tokens, least=1)
         self._extra_body = dict(extra_body or {})
-        self._refused: set[str] = {"structured"} if structured is False else set()
-        self._must_structure = structured is True
+        self._refused: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -137,9 +134,9 @@ class OpenAIChat:
                 named = {"name": name, "schema": schema, "strict": strict}
                 body["response_format"] = {"type": "json_schema", "json_schema": named}
         body["messages"] = [{"role": turn.role, "content": turn.content} for turn in turns]
-        limit = self._max_tokens if request.max_tokens is None else request.max_tokens
-        if limit is not None:
-            body["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = limit
+        if request.max_tokens is not None:
+            name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
+            body[name] = request.max_tokens
         if "temperature" not in refused:
             body["temperature"] = request.temperature
         if request.logprobs is not None and "logprobs" not in refused:
@@ -149,7 +146,7 @@ class OpenAIChat:
     def _what(self, complaint: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
         """Name the part of the request that the server refused; None if it is something else."""
         sent = {
-            "structured": "response_format" in body and not self._must_structure,
+            "structured": "response_format" in body,
             "logprobs": "logprobs" in body,
             "max_tokens": "max_tokens" in body,
             "temperature": "temperature" in body,
@@ -173,7 +170,6 @@ class OpenAIEmbedder:
         api_key: str | None = None,
         timeout_s: float = 60.0,
         max_retries: int = 4,
-        batch_texts: int = 256,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """`dimension` shortens the vectors where the model allows it; None: the model's own.
@@ -182,7 +178,6 @@ class OpenAIEmbedder:
         """
         self._model = _named(model)
         self._client = Client("EMBED", base_url, api_key, timeout_s, max_retries, headers)
-        self._batch_texts = count("batch_texts", batch_texts, least=1)
         self._wanted = None if dimension is None else count("dimension", dimension, least=1)
         self._dimension = dimension or _KNOWN_DIMENSIONS.get(model)
 
@@ -202,8 +197,7 @@ class OpenAIEmbedder:
         """(n, d) float32, rows of unit length; a zero row for a text of white space, which servers refuse."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        for start in range(0, len(rows), self._batch_texts):
-            some = rows[start : start + self._batch_texts]
+        for some in in_chunks(rows, _TEXTS_PER_REQUEST):
             raw = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
             vectors[some] = checked(raw, (len(some), self.dimension), repr(self._model))
         return vectors
