@@ -281,7 +281,6 @@ def test_a_password_in_the_address():
         ("timeout_s", "soon"),
         ("max_retries", -1),
         ("max_retries", 1.5),
-        ("max_tokens", 0),
     ],
 )
 def test_arguments_that_cannot_be_meant(name, value):

@@ -38,10 +38,11 @@ _KNOWN_DIMENSIONS: Final = {
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-# What a server may not take, and the words by which its refusal is known. A request is sent again without it;
-# that is remembered once such a request was taken, because a refusal may only quote what it is not about.
+# Parts of a request that a server may not take, and the words by which its refusal is known. It is sent again
+# without the part; that is remembered once such a request was taken, because a refusal may only quote what it
+# is not about.
 _REFUSABLE: Final = {
-    "structured": ("response_format", "json_schema", "structured", "guided", "grammar"),
+    "response_format": ("response_format", "json_schema", "structured", "guided", "grammar"),
     "logprobs": ("logprobs",),
     "max_tokens": ("max_tokens", "max_completion_tokens"),
     "temperature": ("temperature",),
@@ -78,15 +79,10 @@ class OpenAIChat:
         Where the server takes no JSON schema, which is found out, it is put into the prompt. Raises
         MissingExtra and InvalidInput.
         """
-        self._model = _named(model)
+        self.name = _named(model)
         self._client = Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
         self._extra_body = dict(extra_body or {})
         self._refused: set[str] = set()
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model
 
     def chat(self, request: ChatRequest) -> ChatReply:
         """One answer. Raises ModelUnavailable and ModelFailed."""
@@ -106,10 +102,10 @@ class OpenAIChat:
                 )
             except Refused as error:
                 error.otherwise.requests = requests = requests + error.otherwise.requests
-                what = self._what(error.message, body, refused)
-                if what is None or requests == request.max_requests:
+                part = _part_refused(error.message, body)
+                if part is None or requests == request.max_requests:
                     raise error.otherwise from error.__cause__
-                refused |= {what}
+                refused |= {part}
             except ModelFailed as error:
                 error.requests += requests
                 raise
@@ -123,9 +119,9 @@ class OpenAIChat:
 
     def _body(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         turns = list(request.turns)
-        body: dict[str, Any] = {"model": self._model}
+        body: dict[str, Any] = {"model": self.name}
         if request.schema is not None:
-            if "structured" in refused:
+            if "response_format" in refused:
                 turns = _with_schema(turns, request.schema)
             else:
                 name = request.task.replace(".", "_")
@@ -142,20 +138,6 @@ class OpenAIChat:
         if request.logprobs is not None and "logprobs" not in refused:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
-
-    def _what(self, complaint: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
-        """Name the part of the request that the server refused; None if it is something else."""
-        sent = {
-            "structured": "response_format" in body,
-            "logprobs": "logprobs" in body,
-            "max_tokens": "max_tokens" in body,
-            "temperature": "temperature" in body,
-        }
-        low = complaint.lower()
-        for what, mentions in _REFUSABLE.items():
-            if sent[what] and what not in refused and any(word in low for word in mentions):
-                return what
-        return None
 
 
 class OpenAIEmbedder:
@@ -233,6 +215,15 @@ class OpenAIEmbedder:
         if len(lengths) != 1 or not lengths.isdisjoint({0}):
             raise ModelFailed(f"{self._model!r} gave vectors of {sorted(lengths)} numbers")
         return vectors
+
+
+def _part_refused(complaint: str, body: Mapping[str, Any]) -> str | None:
+    """Name the part of the request that the server refused; None if it is something else."""
+    low = complaint.lower()
+    return next(
+        (part for part, words in _REFUSABLE.items() if part in body and any(word in low for word in words)),
+        None,
+    )
 
 
 def _named(model: object) -> str:

@@ -36,7 +36,7 @@ from zibaldone.errors import (
 )
 from zibaldone.storage.bucket_blocks import bucket_size_bytes
 from zibaldone.storage.columns import without_values
-from zibaldone.storage.converting import finish_decrypting, finish_encrypting
+from zibaldone.storage.converting import finish_converting
 from zibaldone.storage.database import Database
 from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
@@ -95,13 +95,12 @@ class SqliteDatabase(Database):
         if keys is None:
             self.blocks = FileObjects(self.folder / BLOCKS)
             self.saved = SavedIndexes(self, _index_files(self.folder / INDEX))
-            finish_decrypting(self.folder)
         else:
             driver, cipher = sqlcipher(), keys.files()
             self.blocks = EncryptedObjects(FileObjects(self.folder / ENCRYPTED_BLOCKS), cipher)
             indexes = _index_files(self.folder / ENCRYPTED_INDEX)
             self.saved = SavedIndexes(self, EncryptedObjects(indexes, cipher))
-            finish_encrypting(self.folder)
+        finish_converting(self.folder)
         self._busy_timeout_s = busy_timeout_s
         self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
