@@ -18,13 +18,9 @@ class Drafter:
     """
 
     def __init__(self, chat: ChatModel, meter: Meter, tokenizer: Tokenizer) -> None:
+        self.name = chat.name
         self._chat, self._meter = MeteredChat(chat, meter, tokenizer), meter
         self._has_none = False
-
-    @property
-    def name(self) -> str:
-        """The chat model's."""
-        return self._chat.name
 
     def doubt(self, request: ChatRequest, user: str) -> float:
         """Mean negative log-probability of a draft's tokens, in nats, by one request.

@@ -70,13 +70,13 @@ class UnitIndex:
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
         self._vocabulary = Vocabulary(saved)
         self._sessions: dict[str, int] = {}
+        self.seqs = np.zeros(0, dtype=np.int64)  # of the message that each unit stands on
         # Of each row: the number of its session, its time, whether an assistant says it, whether it is a part
-        # of what somebody else says, its seq.
+        # of what somebody else says.
         self._session_of = np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0)
         self._is_assistants = np.zeros(0, dtype=bool)
         self._is_passage = np.zeros(0, dtype=bool)
-        self._seqs = np.zeros(0, dtype=np.int64)
         self._speaker_of = np.zeros(0, dtype=np.int64)  # hash of each row's speaker
         # Rows session by session, in the order of their numbers, and how many each session has.
         self._order = np.zeros(0, dtype=np.int64)
@@ -113,11 +113,6 @@ class UnitIndex:
         """(n,) which units are of people; all, where nobody but assistants says anything."""
         return ~self._is_assistants if not self._is_assistants.all() else self._is_assistants
 
-    @property
-    def seqs(self) -> Ints:
-        """(n,) of the message that each unit stands on."""
-        return self._seqs
-
     def naming(self, first: int, last: int) -> Ints:
         """Rows that name a day, or days, from `first` to `last` (ordinals), some more than once."""
         rows, begins, ends = self.named_days.T
@@ -137,7 +132,7 @@ class UnitIndex:
         texts = [unit.text for unit in units]
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
-        self._arrange(len(self.units) - len(units))
+        self._arrange(units)
 
     def embed(self, first: int, vectors: Vectors) -> None:
         """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
@@ -174,7 +169,7 @@ class UnitIndex:
         self._saved_bytes, self._starts, self._saved_rows = 0, [], 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
-        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "_seqs", "_speaker_of"):
+        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "seqs", "_speaker_of"):
             setattr(self, name, getattr(self, name)[mask])
         self._close_up(mask)
 
@@ -328,7 +323,7 @@ class UnitIndex:
         units = self.units.packed
         assert units is not None  # all of them are
         self._times, self.days = units.times()
-        self._seqs = units.saved.numbers("unit.seq")
+        self.seqs = units.saved.numbers("unit.seq")
         self.source_rows, self.source_seqs = units.sources()
         sessions, self._session_of = units.names("session")
         self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
@@ -344,33 +339,28 @@ class UnitIndex:
         self.speakers, self.named_days = units.speakers(), units.saved.numbers("unit.days")
         self._place_all()
 
-    def _arrange(self, first: int) -> None:
-        """Take in where, when and by whom the rows from `first` on were said, and who is whose neighbour.
+    def _arrange(self, units: Sequence[Unit]) -> None:
+        """Take in where, when and by whom the last units were said, and who is whose neighbour.
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
-        sessions, times, days, assistants, pieces, seqs, speakers = [], [], [], [], [], [], []
-        named_days = []
-        for row, unit in enumerate(self.units[first:], first):
+        first = len(self) - len(units)
+        for row, unit in enumerate(units, first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
-            named_days += [(row, *named) for named in unit.days]
-            sessions.append(self._sessions.setdefault(unit.session, len(self._sessions)))
-            times.append(unit.time.timestamp())
-            days.append(unit.time.toordinal())
-            assistants.append(unit.role in MACHINES)
-            pieces.append(unit.kind == PASSAGE and unit.role not in MACHINES)
-            seqs.append(unit.seq)
-            speakers.append(hash(unit.speaker))
+        named_days = [(row, *named) for row, unit in enumerate(units, first) for named in unit.days]
         self.named_days = np.concatenate([self.named_days, np.array(named_days, np.int64).reshape(-1, 3)])
+        sessions = [self._sessions.setdefault(unit.session, len(self._sessions)) for unit in units]
         self._session_of = _grown(self._session_of, sessions)
-        self._times = _grown(self._times, times)
-        self.days = _grown(self.days, days)
+        self._times = _grown(self._times, [unit.time.timestamp() for unit in units])
+        self.days = _grown(self.days, [unit.time.toordinal() for unit in units])
+        assistants = [unit.role in MACHINES for unit in units]
+        pieces = [unit.kind == PASSAGE and unit.role not in MACHINES for unit in units]
         self._is_assistants = _grown(self._is_assistants, assistants)
         self._is_passage = _grown(self._is_passage, pieces)
-        self._seqs = _grown(self._seqs, seqs)
-        self._speaker_of = _grown(self._speaker_of, speakers)
-        pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
+        self.seqs = _grown(self.seqs, [unit.seq for unit in units])
+        self._speaker_of = _grown(self._speaker_of, [hash(unit.speaker) for unit in units])
+        pairs = [(row, seq) for row, unit in enumerate(units, first) for seq in unit.sources]
         self.source_rows = _grown(self.source_rows, [row for row, _ in pairs])
         self.source_seqs = _grown(self.source_seqs, [seq for _, seq in pairs])
         self._place_all()
@@ -402,7 +392,7 @@ class UnitIndex:
         for itself.
         """
         begins = np.ones(len(rows), dtype=bool)
-        seqs, passage = self._seqs[rows], self._is_passage[rows]
+        seqs, passage = self.seqs[rows], self._is_passage[rows]
         begins[1:] = (seqs[1:] != seqs[:-1]) | ~passage[1:] | ~passage[:-1]
         first = np.flatnonzero(begins)
         ends = np.append(first[1:], len(rows))
@@ -412,7 +402,7 @@ class UnitIndex:
     def _turns_beside(self, order: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         """(n,) each, by rows: see _askers and _replies."""
         places = np.arange(len(order))
-        assistant, seqs = self._is_assistants[order], self._seqs[order]
+        assistant, seqs = self._is_assistants[order], self.seqs[order]
         begins = np.ones(len(order), dtype=bool)
         begins[1:] = seqs[1:] != seqs[:-1]
         before = np.maximum.accumulate(np.where(begins, places, 0)) - 1
