@@ -59,7 +59,7 @@ from zibaldone.storage.folder_layout import (
 from zibaldone.storage.migrations import OURS, migrate
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, files_under
 from zibaldone.storage.raw_files import pieces_read_apart
-from zibaldone.storage.saved_indexes import SAVED, SavedIndexes
+from zibaldone.storage.saved_indexes import SavedIndexes
 from zibaldone.storage.schema import metadata
 
 _logger = logging.getLogger(__name__)
@@ -193,10 +193,7 @@ class SqliteDatabase(Database):
         try:
             with without_values(), self._connected() as connection:
                 connection.info[_CURSORS] = WeakSet()
-                connection.info[self.AUDITED] = self.audit_clock
-                connection.info[SAVED] = self.saved
-                if self.keyring is not None:
-                    self.keyring.begin(connection, user, locked=writes)
+                self._begin_on(connection, user, writes=writes)
                 self._begin(connection, begin)
                 try:
                     yield connection
