@@ -23,8 +23,8 @@ def unit(rows: npt.NDArray[F]) -> npt.NDArray[F]:
 def checked(rows: npt.NDArray[np.floating[Any]], shape: tuple[int, int], model: str) -> Vectors:
     """Rows of the wanted shape, of unit length or zero. Raises ModelFailed for any others."""
     with np.errstate(over="ignore"):
-        is_finite = np.isfinite(rows).all() and np.isfinite(np.linalg.norm(rows, axis=-1)).all()
-    if rows.shape != shape or not is_finite:
+        good = rows.shape == shape and np.isfinite(np.linalg.norm(rows, axis=1)).all()
+    if not good:
         raise ModelFailed(f"{model} gave vectors of shape {rows.shape}; {shape} finite numbers were expected")
     return unit(rows).astype(np.float32)
 

@@ -219,9 +219,9 @@ def _folder_name(task: str) -> str:
 
 def _divided(text: str) -> tuple[str, str, str]:
     """Split a page at its reply heading, ignoring fenced blocks: (before, heading, after)."""
-    for found in _FENCED_OR_REPLY.finditer(text):
-        if found["answer"] is not None:
-            return text[: found.start()], _REPLY, text[found.end() :]
+    for part in _FENCED_OR_REPLY.finditer(text):
+        if part["answer"] is not None:
+            return text[: part.start()], _REPLY, text[part.end() :]
     return text, "", ""
 
 

@@ -125,6 +125,7 @@ class _Context:
         self._parts: dict[str, Part] = {}
         self._counted: int | None = None  # tokens of what is kept; None: it has changed
         self._kept: dict[Place, Evidence] = {}  # by part and rank in it
+        self._known: list[Evidence] = []  # what is kept of what always is
         self._candidates: dict[Place, Evidence] = {}
         self._reasons: dict[Place, str] = {}
         self._opened: set[tuple[str, str, int]] = set()  # (scope, session, day) that have their header
@@ -204,8 +205,7 @@ class _Context:
         return Chosen(in_order(self._kept.values()), decisions, tokens, tuple(self._parts.values()))
 
     def _refusal(self, unit: Evidence) -> str:
-        known = (kept for kept in self._kept.values() if kept.standing)
-        if not unit.standing and any(_says_just(unit, entry) for entry in known):
+        if not unit.standing and any(_says_just(unit, entry) for entry in self._known):
             return "all that it says is always known, and in already"
         if self._repeated(unit) in self._repeats:
             return "the same words of the same day are in already"
@@ -233,6 +233,7 @@ class _Context:
         self._kept[place], self._counted = unit, None
         self._repeats.add(self._repeated(unit))
         if unit.standing:
+            self._known.append(unit)
             return
         self._said.add(place, unit)
         day = unit.time.date()
