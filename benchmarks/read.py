@@ -46,7 +46,7 @@ from zibaldone.cli.compare.table import Column, error, share, tabulate
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatModel, Turn
+from zibaldone.models.base import ChatModel, ChatRequest, Turn
 from zibaldone.models.meter import Meter
 from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
@@ -163,8 +163,11 @@ def read(question: Question, context: str, asker: Asker) -> str:
     recalled = context or "(nothing was recalled)"
     prompt = f"Recalled from memory:\n\n{recalled}\n\n{day}Question: {question.text}"
     turns = (Turn("system", _INSTRUCTIONS), Turn("user", prompt))
-    text = asker.ask_text(turns, user=question.id, view=VIEW, task="read", max_tokens=ANSWER_TOKENS)
-    return text.rpartition("</think>")[2].strip()
+    assert asker.model is not None
+    reply = asker.model.chat(ChatRequest(f"{VIEW}.read", turns, max_tokens=ANSWER_TOKENS), question.id)
+    if reply.finish == "refusal":
+        raise ModelFailed(f"the model refused: {reply.text}")
+    return reply.text.rpartition("</think>")[2].strip()
 
 
 def score(question: Question, answer: str, asker: Asker) -> float:

@@ -209,14 +209,6 @@ def test_json_too_deep_to_be_read(odd, new_client):
         new_client(odd).chat(REQUEST)
 
 
-def test_a_limit_of_the_client_s(server, new_client):
-    """It holds where the request sets none."""
-    client = new_client(server, max_tokens=9)
-    client.chat(ChatRequest("t.t", TURNS))
-    client.chat(ChatRequest("t.t", TURNS, max_tokens=3))
-    assert [body["max_tokens"] for body in server.requests] == [9, 3]
-
-
 def test_what_only_one_server_knows(odd, new_client):
     """Fields and headers of the caller's go into every request."""
     extra = {"chat_template_kwargs": {"enable_thinking": False}}
@@ -289,7 +281,6 @@ def test_a_password_in_the_address():
         ("timeout_s", "soon"),
         ("max_retries", -1),
         ("max_retries", 1.5),
-        ("max_tokens", 0),
     ],
 )
 def test_arguments_that_cannot_be_meant(name, value):

@@ -55,19 +55,6 @@ def test_log_probabilities(server, client):
     assert "logprobs" not in server.requests[-1]
 
 
-def test_structured_can_be_settled_beforehand(server):
-    """False never sends a schema, True insists on it."""
-    plain = OpenAIChat("fake", base_url=server.base_url, structured=False)
-    plain.chat(REQUEST)
-    plain.close()
-    assert "response_format" not in server.requests[0]
-    server.takes_schemas = False
-    strict = OpenAIChat("fake", base_url=server.base_url, structured=True, max_retries=0)
-    with pytest.raises(ModelFailed, match="response_format"):
-        strict.chat(REQUEST)
-    strict.close()
-
-
 @pytest.mark.parametrize("misbehaviour", [Misbehaviour.RATE_LIMITED, Misbehaviour.SERVER_ERROR])
 def test_what_may_pass_is_tried_again(server, client, misbehaviour, monkeypatch):
     """A 429 and a 500 are retried, and the attempts are counted."""

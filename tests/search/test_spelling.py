@@ -2,9 +2,16 @@
 
 import pytest
 
-from zibaldone.search.vocabulary import Spelling
+from zibaldone.search.vocabulary import Vocabulary
 
 USES = {"dentist": 3, "appointment": 2, "apartment": 5, "cat": 4, "garden": 1, "warden": 5, "2024a": 3}
+
+
+def vocabulary(uses):
+    """Words, each of them used so often."""
+    made = Vocabulary()
+    made.add([[word] * times for word, times in uses.items()])
+    return made
 
 
 @pytest.mark.parametrize(
@@ -23,18 +30,18 @@ USES = {"dentist": 3, "appointment": 2, "apartment": 5, "cat": 4, "garden": 1, "
 )
 def test_a_slip_is_read_as_the_word_that_memory_has(written, meant):
     """One of four slips, two in a long word; else it is no slip of anything."""
-    assert Spelling(USES).meant(written, USES) == meant
+    assert vocabulary(USES).meant(written) == meant
 
 
 def test_of_two_words_as_near_the_more_used_is_meant():
     """And the nearer one before the more used."""
-    assert Spelling(USES).meant("xarden", USES) == "warden"
-    assert Spelling(USES).meant("gardem", USES) == "garden"
+    assert vocabulary(USES).meant("xarden") == "warden"
+    assert vocabulary(USES).meant("gardem") == "garden"
 
 
 def test_a_memory_without_words_has_none_to_offer():
     """An empty one."""
-    assert Spelling().meant("dentst", {}) is None
+    assert vocabulary({}).meant("dentst") is None
 
 
 def test_a_question_with_a_slip_finds_what_was_meant(talk):

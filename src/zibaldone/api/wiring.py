@@ -46,7 +46,7 @@ from zibaldone.log.filters import Narrowing
 from zibaldone.log.retention import Retention
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
-from zibaldone.models.logprobs import ChatDrafter
+from zibaldone.models.logprobs import Drafter
 from zibaldone.models.meter import Ceilings, Meter
 from zibaldone.models.named import embedder_called, reranker_called
 from zibaldone.models.own_tokens import own_tokens
@@ -174,7 +174,7 @@ class Wiring:
         def hierarchy() -> View:
             from zibaldone.views.hierarchy.view import HierarchyView
 
-            drafter = ChatDrafter(chat, self.meter, static) if chat else None
+            drafter = Drafter(chat, self.meter, static) if chat else None
             return HierarchyView(embedder, static, static, asker, config.hierarchy, drafter, index_bytes=most)
 
         def topics() -> View:

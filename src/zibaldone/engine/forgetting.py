@@ -225,12 +225,16 @@ def _remove(
             gone = _remove_in_steps(database, views, user, selected, keep_texts=keep_texts)
     seqs, texts, removed = gone
     if not seqs:  # one that was interrupted may have left what was saved
-        purged = _swept(database, user)
-        return Receipt(user, False, (), removed, purged=purged, time=now)
+        return Receipt(user, False, (), removed, refreshed(database, (), user), time=now)
     forget_texts()
-    refreshed = True
+    purged = refreshed(database, (*views, *also), user)
+    return Receipt(user, False, tuple(seqs), removed, purged, time=now, texts=texts)
+
+
+def refreshed(database: Database, views: Sequence[ViewStore], user: str) -> bool:
+    """Clear what views hold of the user, and delete released saved indexes; False if that has to wait."""
     try:
-        for view in (*views, *also):
+        for view in views:
             with database.read(user) as connection:
                 generation = serving(connection, user, view)
             with damage_is_named(database, user, [view]):
@@ -238,16 +242,6 @@ def _remove(
         database.saved.sweep(user)
     except StorageError as error:  # the messages are gone: the caller gets the receipt anyway
         _logger.warning("the caches of the views could not be cleared yet: %s", error)
-        refreshed = False
-    return Receipt(user, False, tuple(seqs), removed, refreshed, time=now, texts=texts)
-
-
-def _swept(database: Database, user: str) -> bool:
-    """Delete the user's saved indexes that are released; False if that has to wait."""
-    try:
-        database.saved.sweep(user)
-    except StorageError as error:
-        _logger.warning("what was saved of user %r could not be deleted yet: %s", user, error)
         return False
     return True
 

@@ -112,13 +112,6 @@ def standing(connection: Connection, user: str, view: ViewStore, how: Standing) 
     return _generation(connection, user, view, serving=False, standing=how)
 
 
-def others(connection: Connection, user: str, view: ViewStore) -> list[Generation]:
-    """Return all generations that do not serve, oldest first."""
-    c = view_states.c
-    mine = and_(c.user == user, c.view == view.name, c.serving == 0)
-    return [_of_row(row) for row in connection.execute(select(*_COLUMNS).where(mine).order_by(c.generation))]
-
-
 def _generation(
     connection: Connection, user: str, view: ViewStore, *, serving: bool, standing: str = ""
 ) -> Generation | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -83,15 +86,16 @@ def import_source(
                 users.add(str(talk.user_hint))
             done.show(0)
     attached = AttachedFiles(reading.source, reading.importer.files(reading.source)) if attachments else None
-    store = (
-        _Whole(database, view_of, now, attached, users)
-        if strict
-        else _PartByPart(database, view_of, now, attached)
-    )
+    whole: AbstractContextManager[Connection | None] = database.write(*users) if strict else nullcontext()
     try:
-        with store:
+        with whole as connection:
+            store = _Store(database, view_of, now, attached, connection)
             for user_, messages in _parts(reading, user, done, 1 if strict else 0):
                 done.count(store.add(user_, messages, again=again))
+        for user_ in done.users if strict else ():
+            view = view_of(user_)
+            with damage_is_named(database, user_, [view]):
+                maintenance.advance(database, user_, view)
     except KeyboardInterrupt as error:
         done.complete = False
         raise ImportInterrupted(done.report(empty=strict)) from error
@@ -187,30 +191,22 @@ class _Tally:
         )
 
 
-class _PartByPart:
-    """Stores each part in a transaction of its own, together with its units."""
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """Stores each part in a transaction of its own, with its units; or all in that of a `connection`."""
 
-    def __init__(
-        self,
-        database: Database,
-        view_of: ViewOf,
-        now: Callable[[], datetime],
-        attached: AttachedFiles | None,
-    ) -> None:
-        self._database, self._view_of, self._now, self._attached = database, view_of, now, attached
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
+    database: Database
+    view_of: ViewOf
+    now: Callable[[], datetime]
+    attached: AttachedFiles | None
+    connection: Connection | None  # then the view reads everything afterwards
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Store what is new; only that is embedded, so that importing again is quick."""
         sifted = self._sift(user, messages, again=again)
         new = files = 0
         refused: list[NotImported] = []
-        for part in _with_files(sifted.fresh, self._attached):
+        for part in _with_files(sifted.fresh, self.attached):
             new, files = new + self._store(user, part.messages), files + part.files
             refused += part.refused
         counts = {
@@ -224,46 +220,17 @@ class _PartByPart:
         return counts, refused
 
     def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
-        with self._database.read(user) as connection:
+        if self.connection is not None:
+            return log.sift(self.connection, user, messages, again=again)
+        with self.database.read(user) as connection:
             return log.sift(connection, user, messages, again=again)
 
     def _store(self, user: str, messages: Sequence[Message]) -> int:
+        if self.connection is not None:
+            return log.append(self.connection, user, messages, self.now(), keep_first=True).new
         given = [(user, messages)]
-        (appended,) = ingest(self._database, self._view_of(user), given, self._now(), keep_first=True)
+        (appended,) = ingest(self.database, self.view_of(user), given, self.now(), keep_first=True)
         return appended.new
-
-
-class _Whole(_PartByPart):
-    """Stores everything in one transaction; the view reads it afterwards."""
-
-    def __init__(
-        self,
-        database: Database,
-        view_of: ViewOf,
-        now: Callable[[], datetime],
-        attached: AttachedFiles | None,
-        users: Collection[str],
-    ) -> None:
-        super().__init__(database, view_of, now, attached)
-        self._users: dict[str, None] = {}
-        self._transaction = database.write(*users)
-
-    def __enter__(self) -> None:
-        self._connection = self._transaction.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self._transaction.__exit__(*error)  # type: ignore[arg-type] # as it was given
-        for user in () if any(error) else self._users:
-            view = self._view_of(user)
-            with damage_is_named(self._database, user, [view]):
-                maintenance.advance(self._database, user, view)
-
-    def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
-        self._users.setdefault(user)
-        return log.sift(self._connection, user, messages, again=again)
-
-    def _store(self, user: str, messages: Sequence[Message]) -> int:
-        return log.append(self._connection, user, messages, self._now(), keep_first=True).new
 
 
 def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:

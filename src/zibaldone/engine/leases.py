@@ -45,18 +45,15 @@ class Leases:
         self, database: Database, *, lease_s: float = LEASE_S, clock: Callable[[], float] = _clock_s
     ) -> None:
         self._database, self._lease_s, self._clock = database, lease_s, clock
-        self._new()
+        self.start_anew()
         start_anew_in_children(self)
 
-    def _new(self) -> None:
+    def start_anew(self) -> None:
+        """Become a new holder without leases, in a forked child too."""
         self.holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
         self._ends: dict[str, float] = {}  # by user, on this process's clock: never after the row's expiry
         self._changed = threading.Condition()
         self._beating = False
-
-    def start_anew(self) -> None:
-        """Become a new holder without leases, in a forked child."""
-        self._new()
 
     @contextmanager
     def hold(self, user: str) -> Iterator[Callable[[], None] | None]:

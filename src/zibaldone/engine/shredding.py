@@ -21,9 +21,9 @@ from functools import partial
 from sqlalchemy import Connection, Delete, delete, select, tuple_, update
 
 from zibaldone import log
-from zibaldone.engine.forgetting import Receipt, Removed, Selector, ended, preview, purge, texts_at
+from zibaldone.engine.forgetting import Receipt, Removed, Selector, ended, preview, purge, refreshed, texts_at
 from zibaldone.engine.forgetting_steps import STEP_MESSAGES, STEP_UNITS, in_room, pause
-from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.errors import InvalidInput
 from zibaldone.log import audit
 from zibaldone.storage.columns import UNREADABLE
 from zibaldone.storage.database import Database
@@ -73,7 +73,7 @@ def shred(
         keyring.destroy(number, user)
         _erase(database, keyring, user, number)
     forget_texts()
-    deleted = _let_go(database, [*views, *also], user)
+    deleted = refreshed(database, [*views, *also], user)
     receipt = Receipt(user, False, tuple(seqs), counted, deleted, time=now, texts=texts, key=number or "")
     return ended(database, receipt, purged=purge(database))
 
@@ -151,14 +151,3 @@ def _erase(database: Database, keyring: Keyring, user: str, number: str) -> None
 
 def _deleted(some: Delete, connection: Connection) -> int:
     return connection.execute(some).rowcount
-
-
-def _let_go(database: Database, views: Sequence[ViewStore], user: str) -> bool:
-    try:
-        for view in views:
-            view.refresh(database, user, None)
-        database.saved.sweep(user)
-    except StorageError as error:  # the key is gone: the caller gets the receipt anyway
-        _logger.warning("the caches of the views could not be cleared yet: %s", error)
-        return False
-    return True

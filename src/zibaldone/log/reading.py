@@ -240,10 +240,9 @@ def seqs_where(
     *,
     session: str | None = None,
     before: datetime | None = None,
-    after: int = 0,
 ) -> list[int]:
-    """Seqs above `after` of the messages of a session, or that happened before a time; of all by default."""
-    conditions: list[ColumnElement[bool]] = [messages.c.user == user, messages.c.seq > after]
+    """Seqs of the messages of a session, or that happened before a time; of all by default."""
+    conditions: list[ColumnElement[bool]] = [messages.c.user == user]
     if session is not None:
         conditions.append(messages.c.session == session)
     if before is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -51,14 +51,14 @@ class Asker:
         tokenizer: Tokenizer,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._model = None if chat is None else MeteredChat(chat, meter, tokenizer, clock)
+        self.model = None if chat is None else MeteredChat(chat, meter, tokenizer, clock)
         self._meter, self._clock = meter, clock
         self._breaker = Breaker(clock)  # by user and task: what one user says breaks nobody else's
 
     @property
     def has_model(self) -> bool:
         """True if there is a model to ask."""
-        return self._model is not None
+        return self.model is not None
 
     def ask(
         self,
@@ -79,9 +79,9 @@ class Asker:
         ModelUnavailable. QuestionOpen is always raised: somebody is going to answer. With a `timeout_s`
         somebody is waiting: a request that fails is not tried again. Without `repair` it is one request.
         """
-        if self._model is None:
+        if self.model is None:
             return TaskAnswer(task.offline(), "", OFFLINE)
-        model, cost, began = self._model, _Cost(), self._clock()
+        model, cost, began = self.model, _Cost(), self._clock()
 
         def call(request: ChatRequest) -> ChatReply:
             try:
@@ -113,28 +113,6 @@ class Asker:
         return TaskAnswer(
             made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
         )
-
-    def ask_text(
-        self,
-        turns: Sequence[Turn],
-        *,
-        user: str,
-        view: str,
-        task: str,
-        max_tokens: int | None = None,
-        timeout_s: float | None = None,
-    ) -> str:
-        """Ask for free text, metered. Raises ModelFailed, also if there is no model."""
-        if self._model is None:
-            raise ModelFailed(
-                "no chat model is configured: give chat=, or set ZIBALDONE_CHAT_MODEL and open with"
-                " Memory.from_env()"
-            )
-        request = ChatRequest(f"{view}.{task}", tuple(turns), max_tokens=max_tokens, timeout_s=timeout_s)
-        reply = self._model.chat(request, user)
-        if reply.finish == "refusal":
-            raise BadAnswer(f"the model refused: {_short(reply.text)}")
-        return reply.text
 
 
 @dataclass(slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
 
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatModel, ChatRequest, Tokenizer, TokenLogprob
@@ -12,34 +11,22 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
 
 
-class Drafter(Protocol):
-    """Measures the uncertainty of its own draft answers. Safe to share among threads."""
+class Drafter:
+    """Measures the uncertainty of a chat model's own draft answers, within ceilings. Safe for threads.
 
-    @property
-    def name(self) -> str:
-        """Identifies the model."""
-
-    def doubt(self, request: ChatRequest, user: str) -> float:
-        """Mean negative log-probability of a draft's tokens, in nats.
-
-        Raises ModelFailed when there is no draft with log-probabilities to be had, whatever the reason.
-        """
-
-
-class ChatDrafter:
-    """Drafts by a chat model, within ceilings. A model without log-probabilities is asked once."""
+    A model without log-probabilities is asked once.
+    """
 
     def __init__(self, chat: ChatModel, meter: Meter, tokenizer: Tokenizer) -> None:
+        self.name = chat.name
         self._chat, self._meter = MeteredChat(chat, meter, tokenizer), meter
         self._has_none = False
 
-    @property
-    def name(self) -> str:
-        """The chat model's."""
-        return self._chat.name
-
     def doubt(self, request: ChatRequest, user: str) -> float:
-        """One request, not repaired: a draft that cannot be used raises ModelFailed."""
+        """Mean negative log-probability of a draft's tokens, in nats, by one request.
+
+        Raises ModelFailed when there is no draft with log-probabilities to be had, whatever the reason.
+        """
         if self._has_none:
             raise ModelFailed(f"{self.name!r} gives no log-probabilities", requests=0)
         try:

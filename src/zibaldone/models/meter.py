@@ -106,18 +106,15 @@ class Meter:
         """Without a database the figures live as long as the meter."""
         self.ceilings = ceilings
         self._database, self._clock = database, clock
-        self._new()
+        self.start_anew()
         start_anew_in_children(self)
 
-    def _new(self) -> None:
+    def start_anew(self) -> None:
+        """Begin without figures, in a forked child too: the parent writes those that it has."""
         self._lock = threading.Lock()
         self._kept: dict[_Key, _Figures] = {}  # not in the database (yet)
         self._flushes = 0
         self._reserved: set[Reservation] = set()  # of calls that are under way
-
-    def start_anew(self) -> None:
-        """Drop unwritten figures in a forked child: the parent writes them."""
-        self._new()
 
     @contextmanager
     def reserve(

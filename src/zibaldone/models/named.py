@@ -19,6 +19,7 @@ from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput, MissingExtra, ModelFailed
 from zibaldone.models.base import Embedder, Reranker, Vectors
+from zibaldone.models.embedding import checked
 
 FASTEMBED: Final = "fastembed"
 OPENAI: Final = "openai"
@@ -34,30 +35,17 @@ class FastEmbedder:
     def __init__(self, model: str) -> None:
         """Raises MissingExtra, and ModelFailed for a model that cannot be loaded."""
         self._library = _LoadedModel("fastembed", "TextEmbedding", model)
-        self._dimension = int(self._rows(["dimension"]).shape[1])
-
-    @property
-    def name(self) -> str:
-        """The library, the model and the length of its vectors."""
-        return f"{self._library.name}-{self._dimension}"
-
-    @property
-    def dimension(self) -> int:
-        """Length of the model's vectors."""
-        return self._dimension
+        self.dimension = int(self._rows(["dimension"]).shape[1])
+        self.name = f"{self._library.name}-{self.dimension}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, d) float32, rows of unit length; a zero row for a text of white space."""
-        vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         rows = [row for row, text in enumerate(texts) if text.strip()]
         if not rows:
             return vectors
-        raw, called = self._rows([texts[row] for row in rows]), self._library.name
-        norms = np.linalg.norm(raw, axis=1, keepdims=True)
-        if raw.shape != (len(rows), self._dimension) or not np.isfinite(norms).all():
-            expected = (len(rows), self._dimension)
-            raise ModelFailed(f"{called!r} gave vectors of shape {raw.shape}; {expected} was expected")
-        vectors[rows] = np.divide(raw, norms, out=np.zeros_like(raw), where=norms > 0)
+        raw = self._rows([texts[row] for row in rows])
+        vectors[rows] = checked(raw, (len(rows), self.dimension), repr(self._library.name))
         return vectors
 
     def _rows(self, texts: list[str]) -> Vectors:
@@ -76,11 +64,7 @@ class FastReranker:
     def __init__(self, model: str) -> None:
         """Raises MissingExtra, and ModelFailed for a model that cannot be loaded."""
         self._library = _LoadedModel("fastembed.rerank.cross_encoder", "TextCrossEncoder", model)
-
-    @property
-    def name(self) -> str:
-        """The library and the model."""
-        return self._library.name
+        self.name = self._library.name
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the model's scores: irrelevant texts are mostly below 0."""

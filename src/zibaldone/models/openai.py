@@ -26,7 +26,9 @@ from zibaldone.models.base import (
     storable,
     whole_number,
 )
+from zibaldone.models.embedding import checked
 from zibaldone.models.endpoint import Client, Refused
+from zibaldone.storage.batches import in_chunks
 
 if TYPE_CHECKING:
     import openai
@@ -36,14 +38,16 @@ _KNOWN_DIMENSIONS: Final = {
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-# What a server may not take, and the words by which its refusal is known. A request is sent again without it;
-# that is remembered once such a request was taken, because a refusal may only quote what it is not about.
+# Parts of a request that a server may not take, and the words by which its refusal is known. It is sent again
+# without the part; that is remembered once such a request was taken, because a refusal may only quote what it
+# is not about.
 _REFUSABLE: Final = {
-    "structured": ("response_format", "json_schema", "structured", "guided", "grammar"),
+    "response_format": ("response_format", "json_schema", "structured", "guided", "grammar"),
     "logprobs": ("logprobs",),
     "max_tokens": ("max_tokens", "max_completion_tokens"),
     "temperature": ("temperature",),
 }
+_TEXTS_PER_REQUEST = 256
 _FINISHES: Final = {"length": "length", "content_filter": "refusal"}
 _STRICT_UNKNOWN = frozenset(
     (
@@ -67,28 +71,18 @@ class OpenAIChat:
         api_key: str | None = None,
         timeout_s: float = 60.0,
         max_retries: int = 4,
-        structured: bool | None = None,
-        max_tokens: int | None = None,
         extra_body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """`timeout_s` is for one whole attempt, `max_tokens` for requests that set no limit of their own.
+        """`timeout_s` is for one whole attempt; `extra_body` goes into every request, for one server's own.
 
-        `structured` says whether the server takes JSON schemas: None finds out, and puts the schema into the
-        prompt where it does not. `extra_body` goes into every request as it is, for what only one server
-        knows. Raises MissingExtra and InvalidInput.
+        Where the server takes no JSON schema, which is found out, it is put into the prompt. Raises
+        MissingExtra and InvalidInput.
         """
-        self._model = _named(model)
+        self.name = _named(model)
         self._client = Client("CHAT", base_url, api_key, timeout_s, max_retries, headers)
-        self._max_tokens = None if max_tokens is None else count("max_tokens", max_tokens, least=1)
         self._extra_body = dict(extra_body or {})
-        self._refused: set[str] = {"structured"} if structured is False else set()
-        self._must_structure = structured is True
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model
+        self._refused: set[str] = set()
 
     def chat(self, request: ChatRequest) -> ChatReply:
         """One answer. Raises ModelUnavailable and ModelFailed."""
@@ -108,10 +102,10 @@ class OpenAIChat:
                 )
             except Refused as error:
                 error.otherwise.requests = requests = requests + error.otherwise.requests
-                what = self._what(error.message, body, refused)
-                if what is None or requests == request.max_requests:
+                part = _part_refused(error.message, body)
+                if part is None or requests == request.max_requests:
                     raise error.otherwise from error.__cause__
-                refused |= {what}
+                refused |= {part}
             except ModelFailed as error:
                 error.requests += requests
                 raise
@@ -125,9 +119,9 @@ class OpenAIChat:
 
     def _body(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         turns = list(request.turns)
-        body: dict[str, Any] = {"model": self._model}
+        body: dict[str, Any] = {"model": self.name}
         if request.schema is not None:
-            if "structured" in refused:
+            if "response_format" in refused:
                 turns = _with_schema(turns, request.schema)
             else:
                 name = request.task.replace(".", "_")
@@ -136,28 +130,14 @@ class OpenAIChat:
                 named = {"name": name, "schema": schema, "strict": strict}
                 body["response_format"] = {"type": "json_schema", "json_schema": named}
         body["messages"] = [{"role": turn.role, "content": turn.content} for turn in turns]
-        limit = self._max_tokens if request.max_tokens is None else request.max_tokens
-        if limit is not None:
-            body["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = limit
+        if request.max_tokens is not None:
+            name = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
+            body[name] = request.max_tokens
         if "temperature" not in refused:
             body["temperature"] = request.temperature
         if request.logprobs is not None and "logprobs" not in refused:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
         return body
-
-    def _what(self, complaint: str, body: Mapping[str, Any], refused: frozenset[str]) -> str | None:
-        """Name the part of the request that the server refused; None if it is something else."""
-        sent = {
-            "structured": "response_format" in body and not self._must_structure,
-            "logprobs": "logprobs" in body,
-            "max_tokens": "max_tokens" in body,
-            "temperature": "temperature" in body,
-        }
-        low = complaint.lower()
-        for what, mentions in _REFUSABLE.items():
-            if sent[what] and what not in refused and any(word in low for word in mentions):
-                return what
-        return None
 
 
 class OpenAIEmbedder:
@@ -172,7 +152,6 @@ class OpenAIEmbedder:
         api_key: str | None = None,
         timeout_s: float = 60.0,
         max_retries: int = 4,
-        batch_texts: int = 256,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         """`dimension` shortens the vectors where the model allows it; None: the model's own.
@@ -181,7 +160,6 @@ class OpenAIEmbedder:
         """
         self._model = _named(model)
         self._client = Client("EMBED", base_url, api_key, timeout_s, max_retries, headers)
-        self._batch_texts = count("batch_texts", batch_texts, least=1)
         self._wanted = None if dimension is None else count("dimension", dimension, least=1)
         self._dimension = dimension or _KNOWN_DIMENSIONS.get(model)
 
@@ -201,17 +179,9 @@ class OpenAIEmbedder:
         """(n, d) float32, rows of unit length; a zero row for a text of white space, which servers refuse."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        for start in range(0, len(rows), self._batch_texts):
-            some = rows[start : start + self._batch_texts]
+        for some in in_chunks(rows, _TEXTS_PER_REQUEST):
             raw = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
-            with np.errstate(over="ignore"):
-                norms = np.linalg.norm(raw, axis=1, keepdims=True)
-            if raw.shape != (len(some), self.dimension) or not np.isfinite(norms).all():
-                raise ModelFailed(
-                    f"{self._model!r} gave vectors of shape {raw.shape};"
-                    f" {(len(some), self.dimension)} finite numbers were expected"
-                )
-            vectors[some] = np.divide(raw, norms, out=raw, where=norms > 0)
+            vectors[some] = checked(raw, (len(some), self.dimension), repr(self._model))
         return vectors
 
     def close(self) -> None:
@@ -245,6 +215,15 @@ class OpenAIEmbedder:
         if len(lengths) != 1 or not lengths.isdisjoint({0}):
             raise ModelFailed(f"{self._model!r} gave vectors of {sorted(lengths)} numbers")
         return vectors
+
+
+def _part_refused(complaint: str, body: Mapping[str, Any]) -> str | None:
+    """Name the part of the request that the server refused; None if it is something else."""
+    low = complaint.lower()
+    return next(
+        (part for part, words in _REFUSABLE.items() if part in body and any(word in low for word in words)),
+        None,
+    )
 
 
 def _named(model: object) -> str:

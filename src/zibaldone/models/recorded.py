@@ -29,6 +29,7 @@ _REPLY = "# Reply"
 _LISTS = "answers*.jsonl"
 _ID = re.compile(r"[0-9a-f]{24}")
 _FENCED = re.compile(r"^(`{3,})\w*\n(.*?)\n?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCED_OR_REPLY = re.compile(rf"{_FENCED.pattern}|^{_REPLY}(?P<answer>)[ \t]*$", _FENCED.flags)
 
 
 class RecordedModel:
@@ -50,6 +51,7 @@ class RecordedModel:
             raise InvalidInput(f"folder must be a path, not {folder!r}")
         self.folder = Path(folder)
         self._inner, self._on_miss = inner, on_miss
+        self.name = inner.name if inner else "recorded"
         self._lists: dict[Path, tuple[tuple[int, int], dict[str, ChatReply]]] = {}  # by mtime, size
         self.start_anew()
         start_anew_in_children(self)
@@ -63,11 +65,6 @@ class RecordedModel:
     def start_anew(self) -> None:
         """Make a new lock, in a forked child too: a thread of the parent may have held the old one."""
         self._writing = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """Name of the inner model; "recorded" without one."""
-        return self._inner.name if self._inner else "recorded"
 
     def chat(self, request: ChatRequest) -> ChatReply:
         """The recorded answer, or what `on_miss` says. Raises InvalidInput for a file that cannot be read."""
@@ -222,14 +219,10 @@ def _folder_name(task: str) -> str:
 
 def _divided(text: str) -> tuple[str, str, str]:
     """Split a page at its reply heading, ignoring fenced blocks: (before, heading, after)."""
-    end = 0
-    for fence in _FENCED.finditer(text):
-        heading = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end, fence.start())
-        if heading:
-            return text[: heading.start()], _REPLY, text[heading.end() :]
-        end = fence.end()
-    heading = re.compile(rf"^{_REPLY}[ \t]*$", re.MULTILINE).search(text, end)
-    return (text[: heading.start()], _REPLY, text[heading.end() :]) if heading else (text, "", "")
+    for part in _FENCED_OR_REPLY.finditer(text):
+        if part["answer"] is not None:
+            return text[: part.start()], _REPLY, text[part.end() :]
+    return text, "", ""
 
 
 def _reply(facts: Mapping[str, Any], text: str) -> ChatReply:

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Vectors
 from zibaldone.models.byte_pairs import BytePairs
+from zibaldone.models.embedding import unit
 from zibaldone.text.purgeable_cache import emptied
 
 V = TypeVar("V")
@@ -85,9 +86,7 @@ class StaticEmbedder:
             if ids:
                 np.add.reduce(table.take(places[begin : begin + len(ids)], 0), 0, None, vectors[row])
                 begin += len(ids)
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        np.divide(vectors, norms, out=vectors, where=norms > 0)
-        return vectors
+        return unit(vectors)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""

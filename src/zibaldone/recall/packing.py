@@ -7,7 +7,7 @@ evidence   what was said, word for word, best first, in the rest
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from zibaldone.core import Decision, Evidence, Part
@@ -59,21 +59,15 @@ def choose(
     First what is standing, in `standing_tokens`; then evidence, in what is left. Evidence that comes first
     and is too long is cut around the sentence that has most of the question's `stems`. Greedy by score with
     skipping: diversity, coverage and score per token were measured and gave nothing (docs/decisions.md). The
-    text never has more tokens than the budget.
-
-    Where something would stand in it twice, as always known and as evidence, it is chosen anew with one of
-    the two.
+    text never has more tokens than the budget. What is always known does not come as evidence, too.
     """
     context = _Context(budget_tokens, count, stems, deadline)
-    context.fill_all(candidates, standing, standing_tokens)
-    chosen = context.chosen()
-    if not (twice := context.said_twice(standing)):
-        return chosen
-    context = _Context(budget_tokens, count, stems, deadline, twice)
-    context.fill_all(candidates, standing, standing_tokens)
-    once = context.chosen()
-    known = (unit for unit in chosen.evidence if unit.standing)
-    return once if all(any(_shows(unit, entry) for unit in once.evidence) for entry in known) else chosen
+    if standing:
+        context.fill("standing", standing, standing_tokens)
+    context.fill("evidence", candidates, context.left)
+    context.count_again()
+    context.fill("evidence", candidates, context.left)
+    return context.chosen()
 
 
 def standing_room(budget_tokens: int) -> int:
@@ -82,10 +76,10 @@ def standing_room(budget_tokens: int) -> int:
     return room if room >= _LEAST_TOKENS else 0
 
 
-def _shows(unit: Evidence, entry: Evidence) -> bool:
-    """True if all words of an entry stand in a unit of the same message, and it holds."""
-    there = entry.text in unit.text and not set(entry.sources).isdisjoint(unit.sources)
-    return there and unit.outdated is None and unit.scope == entry.scope
+def _says_just(unit: Evidence, entry: Evidence) -> bool:
+    """True if a unit says what an entry of the same message says, nothing else, and it holds."""
+    same = unit.text.strip() == entry.text.strip() and not set(entry.sources).isdisjoint(unit.sources)
+    return same and unit.outdated is None and unit.scope == entry.scope
 
 
 class _SaidBefore:
@@ -125,21 +119,13 @@ def _same(unit: Evidence, other: Evidence) -> bool:
 class _Context:
     """A text as it grows."""
 
-    def __init__(
-        self,
-        budget_tokens: int,
-        count: Count,
-        stems: Collection[str],
-        deadline: Deadline,
-        refused: Mapping[Place, str] | None = None,
-    ) -> None:
-        """Begin without what is `refused`: by part and rank in it, why."""
+    def __init__(self, budget_tokens: int, count: Count, stems: Collection[str], deadline: Deadline) -> None:
         self.left = self._budget_tokens = budget_tokens
         self._count, self._stems, self._deadline = count, stems, deadline
         self._parts: dict[str, Part] = {}
         self._counted: int | None = None  # tokens of what is kept; None: it has changed
         self._kept: dict[Place, Evidence] = {}  # by part and rank in it
-        self._refused = refused or {}
+        self._known: list[Evidence] = []  # what is kept of what always is
         self._candidates: dict[Place, Evidence] = {}
         self._reasons: dict[Place, str] = {}
         self._opened: set[tuple[str, str, int]] = set()  # (scope, session, day) that have their header
@@ -149,32 +135,6 @@ class _Context:
         self._again: set[Place] = set()  # what says the same as a unit that is in
         # By scope and seq, the views whose kept units stand on the message.
         self._views_of: dict[tuple[str, int], set[str]] = {}
-
-    def fill_all(
-        self, candidates: Sequence[Evidence], standing: Sequence[Evidence], standing_tokens: int
-    ) -> None:
-        """Fill part by part, as `choose` says."""
-        if standing:
-            self.fill("standing", standing, standing_tokens)
-        self.fill("evidence", candidates, self.left)
-        self.count_again()
-        self.fill("evidence", candidates, self.left)
-
-    def said_twice(self, standing: Sequence[Evidence]) -> dict[Place, str]:
-        """Find units that may go, since all of them stands elsewhere in the text; by part and rank, why.
-
-        A rule stays: a reader knows it for one by where it stands. A message that says nothing else goes.
-        """
-        twice: dict[Place, str] = {}
-        evidence = [(place, unit) for place, unit in self._kept.items() if place[0] == "evidence"]
-        for rank, entry in enumerate(standing, 1):
-            place = ("standing", rank)
-            shown = [at for at, unit in evidence if _shows(unit, entry)]
-            more = [at for at in shown if self._kept[at].text.strip() != entry.text.strip()]
-            if place in self._kept:
-                same = "all that it says is always known, and in already"
-                twice |= {at: same for at in shown if at not in more}
-        return twice
 
     def fill(self, part: str, candidates: Sequence[Evidence], room_tokens: int) -> None:
         """Take what fits of a part's candidates, which come best first; those that are in already stay."""
@@ -188,7 +148,7 @@ class _Context:
             if place in self._kept or place in self._again:
                 continue
             self._candidates[place] = unit
-            reason, cost = self._refused.get(place) or self._refusal(unit), self._cost(unit)
+            reason, cost = self._refusal(unit), self._cost(unit)
             if not (reason or unit.standing) and cost <= left and (already := self._said.again(unit)):
                 left -= self._say_when(already, unit, left)
                 self._again.add(place)
@@ -245,6 +205,8 @@ class _Context:
         return Chosen(in_order(self._kept.values()), decisions, tokens, tuple(self._parts.values()))
 
     def _refusal(self, unit: Evidence) -> str:
+        if not unit.standing and any(_says_just(unit, entry) for entry in self._known):
+            return "all that it says is always known, and in already"
         if self._repeated(unit) in self._repeats:
             return "the same words of the same day are in already"
         if not unit.standing and all(
@@ -271,6 +233,7 @@ class _Context:
         self._kept[place], self._counted = unit, None
         self._repeats.add(self._repeated(unit))
         if unit.standing:
+            self._known.append(unit)
             return
         self._said.add(place, unit)
         day = unit.time.date()

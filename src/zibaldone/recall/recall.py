@@ -21,7 +21,7 @@ from zibaldone.recall.packing import Chosen, Count, choose, standing_room
 from zibaldone.recall.question import read_question
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
-from zibaldone.search.question import LONG_DAYS, Aim, Question
+from zibaldone.search.question import LONG_DAYS, Question
 from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.batches import in_chunks
@@ -142,12 +142,12 @@ def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Coun
         [d.evidence for d in recalled.trace.decisions if id(d.evidence) in there and not d.evidence.standing]
         for recalled, there in zip(recalls, kept, strict=True)
     ]
-    first = recalls[0].trace if recalls else None
+    first = recalls[0].trace if recalls else Trace((), (), 0.0, 0.0, 0.0)
     chosen = choose(
         reciprocal_rank(rankings) if rankings else [],
         budget_tokens,
         count,
-        stems=first.stems if first else (),
+        stems=first.stems,
         standing=[unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing],
         standing_tokens=standing_room(budget_tokens),
     )
@@ -158,19 +158,15 @@ def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Coun
         tokens=chosen.tokens,
         evidence=tuple(chosen.evidence),
         citations=citations,
-        trace=Trace(
+        trace=replace(
+            first,
             views=tuple(view for recalled in recalls for view in recalled.trace.views),
             decisions=tuple(chosen.decisions),
             confidence=max((recalled.confidence for recalled in recalls), default=0.0),
             floor=0.0,
             ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
-            aim=first.aim if first else Aim.FACT.value,
             note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
             parts=chosen.parts,
-            within=first.within if first else None,
-            without=first.without if first else frozenset(),
-            stems=first.stems if first else (),
-            shared=first.shared if first else {},
             missing=tuple(sorted({scope for recalled in recalls for scope in recalled.trace.missing})),
         ),
     )

@@ -8,16 +8,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from zibaldone.models.embedding import unit as unit
+
 Matrix = npt.NDArray[np.floating]
 Bools = npt.NDArray[np.bool_]
 
 _ROUNDS = 8  # of 2-means; a few dozen rows settle sooner
-
-
-def unit(rows: Matrix) -> Matrix:
-    """Rows (n, d) of length 1; zero rows stay zero."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0))
 
 
 def agglomerate(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.models.base import Vectors
+from zibaldone.models.embedding import unit
 from zibaldone.search.saved import SavedIndex
 
 T = TypeVar("T", bound=np.generic)
@@ -27,9 +28,7 @@ def to_bytes(vector: Vectors) -> bytes:
 def from_bytes(stored: list[bytes], dimension: int) -> Vectors:
     """(n, d) float32 from n stored vectors; unit length again, zero rows stay zero."""
     rows = np.frombuffer(b"".join(stored), dtype=_STORED).reshape(len(stored), dimension).astype(np.float32)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    np.divide(rows, norms, out=rows, where=norms > 0)
-    return rows
+    return unit(rows)
 
 
 def products(rows: Vectors, vector: Vectors) -> Vectors:

@@ -24,7 +24,6 @@ Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_RANGES = 4096  # of saved terms that are kept in mind: finding one takes as long as its postings
-_MOST_KNOWN = 64  # sets of terms of which those that are there are kept in mind
 _FARTHEST = 65_535  # between two rows of a saved term, in one number
 _TERM_BYTES, _POSTING_BYTES = 420, 9  # of a term: two arrays, their places in two tables, its letters
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
@@ -136,10 +135,6 @@ class LexicalIndex:
             np.concatenate([np.zeros(0), *(part[1] for part in parts)]),
         )
 
-    def known(self, terms: frozenset[str]) -> frozenset[str]:
-        """Return the terms that some row may have; for hundreds, quicker than asking for each."""
-        return frozenset(terms & self._rows.keys()).union(*(part.known(terms) for part in self._saved))
-
     def lengths(self) -> Floats:
         """(n,) how many terms each row has."""
         return np.array(self._lengths, dtype=np.float32)
@@ -187,7 +182,6 @@ class _SavedPostings:
     def __init__(self, saved: SavedIndex, first: int) -> None:
         """`first` is the row of the index that is row 0 here."""
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
-        self._known: dict[frozenset[str], frozenset[str]] = {}  # of the sets that were asked for
         self._gaps, self._counts = saved["lexical.gaps"], saved["lexical.counts"]
         self.first, self.end = first, first + len(saved["lexical.lengths"])
         self._has_steps = self.end - first > _FARTHEST
@@ -223,14 +217,6 @@ class _SavedPostings:
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         return self._between(*self._range(term))
-
-    def known(self, terms: frozenset[str]) -> frozenset[str]:
-        there = self._known.get(terms)
-        if there is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            there = self._known[terms] = terms.intersection(self._terms)
-        return there
 
     def _between(self, begin: int, end: int) -> tuple[Ints, Doubles]:
         rows = np.cumsum(self._gaps[begin:end], dtype=np.int64) + self.first

@@ -9,6 +9,7 @@ from itertools import chain, islice
 import numpy as np
 
 from zibaldone.models.base import Embedder, Vectors
+from zibaldone.models.embedding import unit
 from zibaldone.search.dense import Matrix
 from zibaldone.search.saved import SavedIndex, in_byte_order
 
@@ -146,9 +147,7 @@ class Thesaurus:
         forms = [form for term in changed for form in sorted(all_forms[term])]
         sums: Vectors = np.zeros((len(changed), self._embedder.dimension), dtype=np.float32)
         np.add.at(sums, owners, self._embedder.embed(forms))
-        norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        np.divide(sums, norms, out=sums, where=norms > 0)
-        self._vectors.put(np.array([self._row[term] for term in changed]), sums)
+        self._vectors.put(np.array([self._row[term] for term in changed]), unit(sums))
         self._changed.clear()
 
     def _drop(self, term: str) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
 
+N = TypeVar("N", bound=np.generic)
 RADII = (0, 2, 5)  # of the windows that scoring looks through; 0: what is said in one breath, see _breaths
 _BREATH = 2  # passages before and behind one of the same message
 AFTER_DAYS = 10  # what happened on a day is often told some days later
@@ -68,13 +70,13 @@ class UnitIndex:
         self._has_question: Floats = np.zeros(0, dtype=np.float32)
         self._vocabulary = Vocabulary(saved)
         self._sessions: dict[str, int] = {}
+        self.seqs = np.zeros(0, dtype=np.int64)  # of the message that each unit stands on
         # Of each row: the number of its session, its time, whether an assistant says it, whether it is a part
-        # of what somebody else says, its seq.
+        # of what somebody else says.
         self._session_of = np.zeros(0, dtype=np.int64)
         self._times = np.zeros(0)
         self._is_assistants = np.zeros(0, dtype=bool)
         self._is_passage = np.zeros(0, dtype=bool)
-        self._seqs = np.zeros(0, dtype=np.int64)
         self._speaker_of = np.zeros(0, dtype=np.int64)  # hash of each row's speaker
         # Rows session by session, in the order of their numbers, and how many each session has.
         self._order = np.zeros(0, dtype=np.int64)
@@ -111,11 +113,6 @@ class UnitIndex:
         """(n,) which units are of people; all, where nobody but assistants says anything."""
         return ~self._is_assistants if not self._is_assistants.all() else self._is_assistants
 
-    @property
-    def seqs(self) -> Ints:
-        """(n,) of the message that each unit stands on."""
-        return self._seqs
-
     def naming(self, first: int, last: int) -> Ints:
         """Rows that name a day, or days, from `first` to `last` (ordinals), some more than once."""
         rows, begins, ends = self.named_days.T
@@ -131,12 +128,11 @@ class UnitIndex:
         self.lexical.extend(of_units, lambda word: [term for _, term in _pairs(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)
-        self._spread = _with_rows_without_vectors(self._spread, vectors)
-        self._sample = None
+        self._spread = self._sample = None
         texts = [unit.text for unit in units]
         self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
-        self._arrange(len(self.units) - len(units))
+        self._arrange(units)
 
     def embed(self, first: int, vectors: Vectors) -> None:
         """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
@@ -173,7 +169,7 @@ class UnitIndex:
         self._saved_bytes, self._starts, self._saved_rows = 0, [], 0
         self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
-        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "_seqs", "_speaker_of"):
+        for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "seqs", "_speaker_of"):
             setattr(self, name, getattr(self, name)[mask])
         self._close_up(mask)
 
@@ -189,9 +185,7 @@ class UnitIndex:
         numbers, self._session_of = by_first(self._session_of[mask])
         sessions = list(self._sessions)
         self._sessions = {sessions[number]: place for place, number in enumerate(numbers)}
-        lengths = self.lexical.lengths()
-        self._order_all(lengths)
-        self._weigh(lengths)
+        self._place_all()
 
     def rows_of(self, seqs: AbstractSet[int]) -> list[int]:
         """The rows that have any of these messages among their sources."""
@@ -326,71 +320,54 @@ class UnitIndex:
         *self._starts, self._saved_rows = np.cumsum([0, *(len(part["looks"]) for part in saved)]).tolist()
         for bit, name in enumerate(_SIGNS):
             setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
-        self._times, self.days = self.units.times()
-        self._seqs = self.units.seqs()
-        self.source_rows, self.source_seqs = self.units.sources()
-        sessions, self._session_of = self.units.names("session")
+        units = self.units.packed
+        assert units is not None  # all of them are
+        self._times, self.days = units.times()
+        self.seqs = units.saved.numbers("unit.seq")
+        self.source_rows, self.source_seqs = units.sources()
+        sessions, self._session_of = units.names("session")
         self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
-        roles, role_of = self.units.names("role")
+        roles, role_of = units.names("role")
         self._is_assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
-        kinds, kind_of = self.units.names("kind")
+        kinds, kind_of = units.names("kind")
         self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
         self._is_passage &= ~self._is_assistants
-        names, name_of = self.units.names("name")
+        names, name_of = units.names("name")
         by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
         by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
         self._speaker_of = np.where(by_name != 0, by_name, by_role)
-        self.speakers, self.named_days = self.units.speakers(), self.units.named_days()
-        lengths = self.lexical.lengths()
-        self._order_all(lengths)
-        self._weigh(lengths)
+        self.speakers, self.named_days = units.speakers(), units.saved.numbers("unit.days")
+        self._place_all()
 
-    def _arrange(self, first: int) -> None:
-        """Take in where, when and by whom the rows from `first` on were said, and who is whose neighbour.
+    def _arrange(self, units: Sequence[Unit]) -> None:
+        """Take in where, when and by whom the last units were said, and who is whose neighbour.
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
-        sessions, times, days, assistants, pieces, seqs, speakers = [], [], [], [], [], [], []
-        named_days = []
-        for row, unit in enumerate(self.units[first:], first):
+        first = len(self) - len(units)
+        for row, unit in enumerate(units, first):
             if unit.name:
                 self.speakers.setdefault(unit.name, []).append(row)
-            named_days += [(row, *named) for named in unit.days]
-            sessions.append(self._sessions.setdefault(unit.session, len(self._sessions)))
-            times.append(unit.time.timestamp())
-            days.append(unit.time.toordinal())
-            assistants.append(unit.role in MACHINES)
-            pieces.append(unit.kind == PASSAGE and unit.role not in MACHINES)
-            seqs.append(unit.seq)
-            speakers.append(hash(unit.speaker))
+        named_days = [(row, *named) for row, unit in enumerate(units, first) for named in unit.days]
         self.named_days = np.concatenate([self.named_days, np.array(named_days, np.int64).reshape(-1, 3)])
-        self._session_of = np.concatenate([self._session_of[:first], np.array(sessions, dtype=np.int64)])
-        self._times = np.concatenate([self._times[:first], np.array(times, dtype=np.float64)])
-        self.days = np.concatenate([self.days[:first], np.array(days, dtype=np.int64)])
-        self._is_assistants = np.concatenate([self._is_assistants[:first], np.array(assistants, dtype=bool)])
-        self._is_passage = np.concatenate([self._is_passage[:first], np.array(pieces, dtype=bool)])
-        self._seqs = np.concatenate([self._seqs[:first], np.array(seqs, dtype=np.int64)])
-        self._speaker_of = np.concatenate([self._speaker_of[:first], np.array(speakers, dtype=np.int64)])
-        before = int(np.searchsorted(self.source_rows, first))
-        pairs = [(row, seq) for row, unit in enumerate(self.units[first:], first) for seq in unit.sources]
-        added = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        self.source_rows = np.concatenate([self.source_rows[:before], added[:, 0]])
-        self.source_seqs = np.concatenate([self.source_seqs[:before], added[:, 1]])
+        sessions = [self._sessions.setdefault(unit.session, len(self._sessions)) for unit in units]
+        self._session_of = _grown(self._session_of, sessions)
+        self._times = _grown(self._times, [unit.time.timestamp() for unit in units])
+        self.days = _grown(self.days, [unit.time.toordinal() for unit in units])
+        assistants = [unit.role in MACHINES for unit in units]
+        pieces = [unit.kind == PASSAGE and unit.role not in MACHINES for unit in units]
+        self._is_assistants = _grown(self._is_assistants, assistants)
+        self._is_passage = _grown(self._is_passage, pieces)
+        self.seqs = _grown(self.seqs, [unit.seq for unit in units])
+        self._speaker_of = _grown(self._speaker_of, [hash(unit.speaker) for unit in units])
+        pairs = [(row, seq) for row, unit in enumerate(units, first) for seq in unit.sources]
+        self.source_rows = _grown(self.source_rows, [row for row, _ in pairs])
+        self.source_seqs = _grown(self.source_seqs, [seq for _, seq in pairs])
+        self._place_all()
+
+    def _place_all(self) -> None:
+        """Put all rows in order, with their windows and neighbours, and weigh what assistants say."""
         lengths = self.lexical.lengths()
-        if not self._continue_session(first, lengths):
-            self._order_all(lengths)
-        self._weigh(lengths)
-
-    def _weigh(self, lengths: Floats) -> None:
-        """Compute `by_assistant` from the terms of people and of assistants."""
-        by_assistant = self._is_assistants.astype(np.float32)
-        people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
-        self.by_assistant = by_assistant * np.float32(
-            1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
-        )
-
-    def _order_all(self, lengths: Floats) -> None:
-        """Put all rows in order."""
         by_time = np.argsort(self._times, kind="stable")
         order = self._order = by_time[np.argsort(self._session_of[by_time], kind="stable")]
         counts = self._counts = np.bincount(self._session_of)
@@ -402,76 +379,30 @@ class UnitIndex:
         talks = np.bincount(self._session_of, self._is_assistants, len(counts)) > 0
         self.with_assistant = talks[self._session_of]
         self._askers, self._replies = self._turns_beside(order, starts, ends)
+        by_assistant = self._is_assistants.astype(np.float32)
+        people_terms, assistant_terms = float(lengths @ (1 - by_assistant)), float(lengths @ by_assistant)
+        self.by_assistant = by_assistant * np.float32(
+            1 + math.log(max(1.0, assistant_terms / max(people_terms, 1.0)))
+        )
 
-    def _continue_session(self, first: int, lengths: Floats) -> bool:
-        """Put the rows from `first` on in order, if they are one session's newest; all others stay in theirs.
+    def _breaths(self, rows: Ints) -> tuple[Ints, Ints]:
+        """(n,) each: between which places of all rows, in order, stands what is said in one breath with each.
 
-        What comes out is what `_order_all` makes, for the price of the new rows.
-        """
-        new = self._session_of[first:]
-        if not first or (new != new[0]).any():
-            return False
-        session = int(new[0])
-        counts = self._counts if session < len(self._counts) else np.append(self._counts, 0)
-        end = int(counts[: session + 1].sum())
-        start = end - int(counts[session])
-        rows = first + np.argsort(self._times[first:], kind="stable")
-        if start < end and self._times[rows[0]] < self._times[self._order[end - 1]]:
-            return False
-        counts[session] += len(rows)
-        self._counts = counts
-        earlier = self._order[start:end]
-        self._order = np.concatenate([self._order[:end], rows, self._order[end:]])
-        here = self._order[start : end + len(rows)]
-        whole = np.full(len(here), start), np.full(len(here), start + len(here))
-        for radius, window in self.windows.items():
-            starts, ends = whole if radius else self._breaths(here, start)
-            window.insert(self._order, end, starts, ends, lengths)
-        talks = bool(self._is_assistants[rows].any() or self.with_assistant[earlier[:1]].any())
-        self.with_assistant = np.concatenate([self.with_assistant, np.full(len(rows), talks)])
-        self.with_assistant[earlier] = talks
-        self._continue_turns(earlier, rows)
-        return True
-
-    def _breaths(self, rows: Ints, place: int = 0) -> tuple[Ints, Ints]:
-        """(k,) each: between which places stands what is said in one breath with each of these rows.
-
-        They stand side by side from `place` on. A person's message is one breath, however it was cut; of
-        what an assistant says each passage stands for itself.
+        A person's message is one breath, however it was cut; of what an assistant says each passage stands
+        for itself.
         """
         begins = np.ones(len(rows), dtype=bool)
-        seqs, passage = self._seqs[rows], self._is_passage[rows]
+        seqs, passage = self.seqs[rows], self._is_passage[rows]
         begins[1:] = (seqs[1:] != seqs[:-1]) | ~passage[1:] | ~passage[:-1]
         first = np.flatnonzero(begins)
         ends = np.append(first[1:], len(rows))
         breath = np.cumsum(begins) - 1
-        return place + first[breath], place + ends[breath]
-
-    def _continue_turns(self, earlier: Ints, rows: Ints) -> None:
-        """Set `_askers` and `_replies` of rows that come behind the earlier ones of their session."""
-        more = np.full(len(rows), -1)
-        self._askers, self._replies = (np.concatenate([of, more]) for of in (self._askers, self._replies))
-        place = len(earlier)
-        while place and self._seqs[earlier[place - 1]] == self._seqs[rows[0]]:
-            place -= 1
-        before = int(earlier[place - 1]) if place else -1  # of this message
-        last = int(earlier[-1]) if len(earlier) else -1
-        people = int(self._askers[last]) if last >= 0 and self._is_assistants[last] else last
-        for row in rows.tolist():
-            if last >= 0:
-                self._replies[last] = row
-                if self._seqs[last] != self._seqs[row]:
-                    before = last
-            if self._is_assistants[row]:
-                self._askers[row] = people
-            else:
-                self._askers[row], people = before, row
-            last = row
+        return first[breath], ends[breath]
 
     def _turns_beside(self, order: Ints, starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
         """(n,) each, by rows: see _askers and _replies."""
         places = np.arange(len(order))
-        assistant, seqs = self._is_assistants[order], self._seqs[order]
+        assistant, seqs = self._is_assistants[order], self.seqs[order]
         begins = np.ones(len(order), dtype=bool)
         begins[1:] = seqs[1:] != seqs[:-1]
         before = np.maximum.accumulate(np.where(begins, places, 0)) - 1
@@ -535,23 +466,9 @@ def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:
     return np.asarray(mean * np.float32(in_common * natural), dtype=np.float32)
 
 
-def _with_rows_without_vectors(
-    spread: tuple[Floats, Floats, Floats] | None, vectors: Vectors
-) -> tuple[Floats, Floats, Floats] | None:
-    """Extend the spread by rows without vectors; None where they have vectors, which move the mean."""
-    if spread is None or vectors.any():
-        return None
-    mean, along, lengths = spread
-    nothing = np.zeros(len(vectors), dtype=np.float32)
-    return (
-        mean,
-        np.concatenate([along, nothing - mean @ mean]),
-        np.concatenate([lengths, nothing + np.float32(np.inf)]),
-    )
-
-
-def _grown(array: Floats, values: Sequence[float]) -> Floats:
-    return np.concatenate([array, np.array(values, dtype=np.float32)])
+def _grown(array: npt.NDArray[N], values: Sequence[float]) -> npt.NDArray[N]:
+    """Append values to an array, as its type has them."""
+    return np.concatenate([array, np.array(values, dtype=array.dtype)])
 
 
 def _pairs(word: str) -> tuple[tuple[str, str], ...]:

@@ -27,8 +27,8 @@ class UnitList(Sequence[Unit]):
     """Grows at its end."""
 
     def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
-        self._packed = _PackedUnits(_joined(saved)) if saved else None
-        self._units: list[Unit | None] = [None] * (len(self._packed) if self._packed else 0)
+        self.packed = PackedUnits(_joined(saved)) if saved else None  # those that were saved, the first rows
+        self._units: list[Unit | None] = [None] * (len(self.packed) if self.packed else 0)
         self._unpacked: list[int] = []  # rows of saved units that were asked for, and are kept in mind
         self._nbytes = 8 * len(self._units)
 
@@ -50,13 +50,13 @@ class UnitList(Sequence[Unit]):
 
     def _unpack(self, row: int) -> Unit:
         """A saved unit. So many are kept in mind: in time all would be, and none of them is needed again."""
-        assert self._packed is not None  # what has no unit yet is in it
+        assert self.packed is not None  # what has no unit yet is in it
         if len(self._unpacked) >= _MOST_UNPACKED:
             for other in self._unpacked:
                 gone, self._units[other] = self._units[other], None
                 self._nbytes -= _bytes_of(gone) if gone else 0
             self._unpacked.clear()
-        unit = self._units[row] = self._packed.unit(row)
+        unit = self._units[row] = self.packed.unit(row)
         self._unpacked.append(row)
         self._nbytes += _bytes_of(unit)
         return unit
@@ -78,60 +78,25 @@ class UnitList(Sequence[Unit]):
 
     def keys(self) -> list[tuple[int, int]]:
         """(seq, part) of each, without reading any text."""
-        saved = [] if self._packed is None else self._packed.keys()
+        saved = [] if self.packed is None else self.packed.keys()
         return saved + [unit.key for unit in self._units[len(saved) :] if unit is not None]
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
         """Leave only the rows where the mask (n,) is true; nothing of the others' texts stays."""
-        before = len(self._packed) if self._packed else 0
+        before = len(self.packed) if self.packed else 0
         added = [u for u, stays in zip(self._units[before:], mask[before:].tolist(), strict=True) if stays]
-        self._packed = self._packed.keep(mask[:before]) if self._packed and mask[:before].any() else None
-        self._units = [None] * (len(self._packed) if self._packed else 0)
+        self.packed = self.packed.keep(mask[:before]) if self.packed and mask[:before].any() else None
+        self._units = [None] * (len(self.packed) if self.packed else 0)
         self._unpacked = []
         self._nbytes = 8 * len(self._units)
         self.extend(unit for unit in added if unit is not None)
 
-    def speakers(self) -> dict[str, list[int]]:
-        """The rows of each name, of units that were saved."""
-        return self._packed.speakers() if self._packed else {}
-
-    def named_days(self) -> Ints:
-        """(k, 3) row, first and last of the days that units name, of units that were saved."""
-        assert self._packed is not None
-        return self._packed.saved.numbers("unit.days")
-
-    def names(self, field: str) -> tuple[list[str | None], Ints]:
-        """The different values of a field of names, and the number of each saved unit's."""
-        assert self._packed is not None
-        return self._packed.names(field), self._packed.saved.numbers(f"unit.{field}")
-
-    def times(self) -> tuple[npt.NDArray[np.float64], Ints]:
-        """(n,) seconds since 1970, and ordinals of the days, of units that were saved."""
-        assert self._packed is not None
-        times_us = self._packed.times_us()
-        local_us = times_us + 1_000_000 * self._packed.saved.numbers("unit.offset_s")
-        return times_us / 1e6, local_us // (86_400 * 1_000_000) + _EPOCH.toordinal()
-
-    def seqs(self) -> Ints:
-        """(n,) of the message that each unit stands on, of units that were saved."""
-        assert self._packed is not None
-        return self._packed.saved.numbers("unit.seq")
-
-    def sources(self) -> tuple[Ints, Ints]:
-        """Rows, rising, and a source of each, of units that were saved."""
-        assert self._packed is not None
-        saved = self._packed.saved
-        further = saved.numbers("unit.further")
-        rows = np.concatenate([np.arange(len(self._packed)), further[:, 0]])
-        order = np.argsort(rows, kind="stable")
-        return rows[order], np.concatenate([saved.numbers("unit.seq"), further[:, 1]])[order]
-
     def save(self, saved: SavedIndex, first: int = 0) -> None:
         """Put all that the units from row `first` on hold there."""
-        before = len(self._packed) if self._packed else 0
+        before = len(self.packed) if self.packed else 0
         new = _saved_units([unit for unit in self._units[before:] if unit is not None])
         rows = np.arange(before) >= first
-        joined = _joined([self._packed.keep(rows).saved, new]) if self._packed and rows.any() else new
+        joined = _joined([self.packed.keep(rows).saved, new]) if self.packed and rows.any() else new
         for name in (*(f"unit.{name}" for name in _NUMBERS), "unit.further", "unit.days"):
             saved.put_numbers(name, joined[name])
         times, numbers = np.unique(joined.numbers("unit.times_us")[joined["unit.time"]], return_inverse=True)
@@ -211,7 +176,9 @@ def _bytes_of(unit: Unit) -> int:
     )
 
 
-class _PackedUnits:
+class PackedUnits:
+    """The units of a saved index, and what is asked of all of them. Arrays are (n,)."""
+
     def __init__(self, saved: SavedIndex) -> None:
         self.saved = saved
         self.texts = saved.long_texts("unit.text")
@@ -228,7 +195,7 @@ class _PackedUnits:
     def keys(self) -> list[tuple[int, int]]:
         return list(zip(self.saved["unit.seq"].tolist(), self.saved["unit.part"].tolist(), strict=True))
 
-    def keep(self, mask: npt.NDArray[np.bool_]) -> _PackedUnits:
+    def keep(self, mask: npt.NDArray[np.bool_]) -> PackedUnits:
         """Copy the units where the mask is true."""
         left, moved = SavedIndex(), np.cumsum(mask) - 1
         for name in _NUMBERS:
@@ -242,18 +209,27 @@ class _PackedUnits:
             numbers, left[f"unit.{field}"] = by_first(left[f"unit.{field}"])
             left.put_names(f"unit.{field}s", [self._named[field][number] for number in numbers])
         left.put_long_texts("unit.text", self.texts.keep(mask))
-        return _PackedUnits(left)
+        return PackedUnits(left)
 
-    def names(self, field: str) -> list[str | None]:
-        """Names of a field, in the order of their numbers."""
-        return self._named[field]
+    def names(self, field: str) -> tuple[list[str | None], Ints]:
+        """The different values of a field of names, and the number of each unit's."""
+        return self._named[field], self.saved.numbers(f"unit.{field}")
 
-    def times_us(self) -> Ints:
-        """(n,) microseconds since 1970."""
-        times: Ints = self.saved.numbers("unit.times_us")[self.saved["unit.time"]]
-        return times
+    def times(self) -> tuple[npt.NDArray[np.float64], Ints]:
+        """Seconds since 1970, and ordinals of the days."""
+        times_us = self.saved.numbers("unit.times_us")[self.saved["unit.time"]]
+        local_us = times_us + 1_000_000 * self.saved.numbers("unit.offset_s")
+        return times_us / 1e6, local_us // (86_400 * 1_000_000) + _EPOCH.toordinal()
+
+    def sources(self) -> tuple[Ints, Ints]:
+        """Rows, rising, and a source of each."""
+        further = self.saved.numbers("unit.further")
+        rows = np.concatenate([np.arange(len(self)), further[:, 0]])
+        order = np.argsort(rows, kind="stable")
+        return rows[order], np.concatenate([self.saved.numbers("unit.seq"), further[:, 1]])[order]
 
     def speakers(self) -> dict[str, list[int]]:
+        """The rows of each name."""
         numbers = self.saved["unit.name"]
         order = np.argsort(numbers, kind="stable")
         ends = np.cumsum(np.bincount(numbers, minlength=len(self._named["name"])))

@@ -15,40 +15,6 @@ _SHORTEST = 4  # letters of a word that is mended
 _LONG = 8  # from here on two letters may be wrong
 
 
-class Spelling:
-    """The words of a memory, by how many letters they have."""
-
-    def __init__(self, words: Iterable[str] = ()) -> None:
-        self._by_length: dict[int, dict[str, None]] = {}
-        for word in words:
-            self.learn(word)
-
-    def learn(self, word: str) -> None:
-        """Note a word."""
-        if word.isalpha():
-            self._by_length.setdefault(len(word), {})[word] = None
-
-    def unlearn(self, word: str) -> None:
-        """Forget a word."""
-        self._by_length.get(len(word), {}).pop(word, None)
-
-    def meant(self, word: str, uses: Mapping[str, int]) -> str | None:
-        """The word of memory that this one is a slip of: the nearest, of those the most used; None for none.
-
-        One letter may be missing, too many, another or out of place (Damerau's four slips, by optimal string
-        alignment), two in a long word. `uses` says how often memory has each of its words.
-        """
-        if len(word) < _SHORTEST or not word.isalpha():
-            return None
-        most = 1 if len(word) < _LONG else 2
-        near: list[tuple[int, int, str]] = []
-        for length in range(len(word) - most, len(word) + most + 1):
-            if like := list(self._by_length.get(length, ())):
-                slips = _slips(word, like, most)
-                near += [(int(slips[n]), -uses[like[n]], like[n]) for n in np.flatnonzero(slips <= most)]
-        return min(near)[2] if near else None
-
-
 def _slips(word: str, like: Sequence[str], most: int) -> npt.NDArray[np.int16]:
     """(n,) slips between a word and each of some words of one length, exact up to `most`.
 
@@ -77,7 +43,7 @@ class Vocabulary(Mapping[str, int]):
     def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
         self._saved = [(part.texts("vocabulary.words"), part["vocabulary.uses"]) for part in saved]
         self._uses: Counter[str] = Counter()  # besides the saved ones
-        self._spelling: Spelling | None = None  # made when a word is not known
+        self._by_length: dict[int, dict[str, None]] = {}  # words of so many letters, once one was not known
 
     def __getitem__(self, word: str) -> int:
         uses = self._uses[word] + self._saved_uses(word)
@@ -104,7 +70,7 @@ class Vocabulary(Mapping[str, int]):
     @property
     def nbytes(self) -> int:
         """Bytes of memory, about; saved words are not counted."""
-        return _WORD_BYTES * len(self._uses) * (1 if self._spelling is None else 2)
+        return _WORD_BYTES * len(self._uses) * (2 if self._by_length else 1)
 
     def add(self, of_units: Sequence[Sequence[str]]) -> list[str]:
         """Note the words of units; those that are new, each once."""
@@ -116,9 +82,8 @@ class Vocabulary(Mapping[str, int]):
             fresh -= saved.places_of(fresh).keys()
         new = [word for word in uses if word in fresh]
         self._uses.update(uses)
-        if self._spelling is not None:
-            for word in new:
-                self._spelling.learn(word)
+        if self._by_length:
+            self._spell(new)
         return new
 
     def remove(self, words: Sequence[str]) -> list[str]:
@@ -128,15 +93,32 @@ class Vocabulary(Mapping[str, int]):
         gone = [word for word in dict.fromkeys(words) if not self._uses[word]]
         for word in gone:
             del self._uses[word]
-            if self._spelling is not None:
-                self._spelling.unlearn(word)
+            self._by_length.get(len(word), {}).pop(word, None)
         return gone
 
     def meant(self, word: str) -> str | None:
-        """The word that this one is a slip of; see Spelling."""
-        if self._spelling is None:
-            self._spelling = Spelling(self)
-        return self._spelling.meant(word, self)
+        """The word of memory that this one is a slip of: the nearest, of those the most used; None for none.
+
+        One letter may be missing, too many, another or out of place (Damerau's four slips, by optimal string
+        alignment), two in a long word.
+        """
+        if len(word) < _SHORTEST or not word.isalpha():
+            return None
+        if not self._by_length:
+            self._spell(self)
+        most = 1 if len(word) < _LONG else 2
+        near: list[tuple[int, int, str]] = []
+        for length in range(len(word) - most, len(word) + most + 1):
+            if like := list(self._by_length.get(length, ())):
+                slips = _slips(word, like, most)
+                near += [(int(slips[n]), -self[like[n]], like[n]) for n in np.flatnonzero(slips <= most)]
+        return min(near)[2] if near else None
+
+    def _spell(self, words: Iterable[str]) -> None:
+        """Note words among those that a slip may mean."""
+        for word in words:
+            if word.isalpha():
+                self._by_length.setdefault(len(word), {})[word] = None
 
     def save(self, saved: SavedIndex, kept: int = 0) -> None:
         """Put there the words of what is behind the first `kept` segments."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import numpy as np
-import numpy.typing as npt
 
 from zibaldone.search.lexical import Doubles, Floats, Ints
 
-T = TypeVar("T", bound=np.generic)
 _MANY = 50  # of so many rows one: then all rows are summed at once, which is ten times as fast a value
 _CRUMB = 1e-9  # what differences of sums leave where nothing is
 
@@ -36,39 +32,13 @@ class Windows:
         self.sizes = (self._high - self._low).astype(np.float32)
         self._alone = bool((self.sizes == 1).all())
         self._sums = np.zeros(0)  # (n,) of nothing, once there was something to sum
-        self._inside = self.sum(lengths)
-        self.relative_lengths = _relative(self._inside)
-
-    def insert(self, order: Ints, end: int, starts: Ints, ends: Ints, lengths: Floats) -> None:
-        """Take in an order that has further rows from place `end` on, where a session ended.
-
-        `starts` and `ends` are of all places of that session; `lengths` are those of all rows, of which the
-        further ones are the last.
-        """
-        more = len(order) - self._n
-        behind = self._low >= end
-        self._low[behind] += more
-        self._high[behind] += more
-        changed = slice(max(end + more - len(starts), end - self._radius), end + more)
-        rows, places = order[changed], np.arange(changed.start, changed.stop)
-        starts, ends = starts[-len(rows) :], ends[-len(rows) :]
-        self._low, self._high = _longer(self._low, more), _longer(self._high, more)
-        self._low[rows] = np.maximum(starts, places - self._radius)
-        self._high[rows] = np.minimum(ends, places + self._radius + 1)
-        self.sizes, self._inside = _longer(self.sizes, more), _longer(self._inside, more)
-        self.sizes[rows] = self._high[rows] - self._low[rows]
-        self._alone = bool((self.sizes == 1).all())
-        first = int(self._low[rows[0]])
-        sums = np.zeros(changed.stop - first + 1)
-        np.cumsum(lengths[order[first : changed.stop]], out=sums[1:])
-        self._inside[rows] = sums[self._high[rows] - first] - sums[self._low[rows] - first]
-        self.relative_lengths = _relative(self._inside)
-        self._n, self._order = len(order), order
+        inside = self.sum(lengths)
+        self.relative_lengths = inside / max(float(inside.mean()), 1e-9) if n else inside
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory, without the order, which all windows share."""
-        arrays = (self._low, self._high, self.sizes, self._inside, self.relative_lengths, self._sums)
+        arrays = (self._low, self._high, self.sizes, self.relative_lengths, self._sums)
         return sum(array.nbytes for array in arrays)
 
     def sum(self, values: Floats) -> Floats:
@@ -110,11 +80,3 @@ class Windows:
         sums = self._sums[rows]
         self._sums[rows] = 0
         return rows, sums
-
-
-def _relative(lengths: Floats) -> Floats:
-    return lengths / max(float(lengths.mean()), 1e-9) if len(lengths) else lengths
-
-
-def _longer(array: npt.NDArray[T], more: int) -> npt.NDArray[T]:
-    return np.concatenate([array, np.zeros(more, dtype=array.dtype)])

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from zibaldone.core.validation import shown
@@ -193,10 +193,7 @@ class Bucket:
                 raise StorageUnusable(f"{self.name}: {what}: there is no such bucket") from error
             raise
         except BaseError as error:
-            self._fail(error, what)
-
-    def _fail(self, error: BaseException, what: str) -> NoReturn:
-        raise self._typed(error, what) from error
+            raise self._typed(error, what) from error
 
     def _typed(self, error: BaseException, what: str) -> StorageError:
         from obstore.exceptions import (

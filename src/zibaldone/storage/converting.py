@@ -48,6 +48,7 @@ from zibaldone.storage.folder_layout import (
     RESERVE,
     database_file,
     make_private,
+    memory_file,
     sync_folder,
 )
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore
@@ -139,25 +140,18 @@ def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
         put_header(folder, wrap_keys(_keys(folder, key), new_key), over=True)
 
 
-def finish_encrypting(folder: Path) -> None:
-    """Delete what a conversion that was stopped has left plain in an encrypted folder."""
-    if not any(path.exists() for path in _plain_files(folder)):
-        return
-    with suppress(StorageBusy), _converting(folder):
-        if (folder / HEADER).exists():
-            _remove(_plain_files(folder), folder)
+def finish_converting(folder: Path) -> None:
+    """Delete what a conversion that was stopped has left in the other form: forgetting does not reach it.
 
-
-def finish_decrypting(folder: Path) -> None:
-    """Delete what a stopped conversion has left encrypted in a plain folder: forgetting does not reach it.
-
-    Its keys are gone, or were never kept; but of those that a header had there may be a copy.
+    The keys of what was left encrypted are gone, or were never kept; but of a header there may be a copy.
     """
-    if not any(path.exists() for path in _encrypted_files(folder)):
+    is_encrypted = (folder / HEADER).exists()
+    left = _plain_files(folder) if is_encrypted else _encrypted_files(folder)
+    if not any(path.exists() for path in left):
         return
     with suppress(StorageBusy), _converting(folder):
-        if not (folder / HEADER).exists() and database_file(folder).exists():
-            _remove(_encrypted_files(folder), folder)
+        if (folder / HEADER).exists() == is_encrypted and memory_file(folder).exists():
+            _remove(left, folder)
 
 
 def _keys(folder: Path, key: str | bytes) -> FolderKeys:

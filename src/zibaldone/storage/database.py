@@ -24,7 +24,7 @@ from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.objects import EncryptedObjects, ObjectStore
-from zibaldone.storage.saved_indexes import SavedIndexes
+from zibaldone.storage.saved_indexes import SAVED, SavedIndexes
 from zibaldone.storage.schema import sealing
 
 if TYPE_CHECKING:
@@ -111,6 +111,13 @@ class Database(ABC):
                 pause_s *= 2
         with self.write(*users) as connection:
             return work(connection)
+
+    def _begin_on(self, connection: Connection, user: str | None, *, writes: bool) -> None:
+        """Note on a connection what its transaction needs; None: it is of all users."""
+        connection.info[self.AUDITED] = self.audit_clock
+        connection.info[SAVED] = self.saved
+        if self.keyring is not None:
+            self.keyring.begin(connection, user, locked=writes)
 
     def is_sealed(self) -> bool:
         """True if users' words are sealed."""

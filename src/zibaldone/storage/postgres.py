@@ -44,7 +44,7 @@ from zibaldone.storage.columns import without_values
 from zibaldone.storage.database import Collided, Database, in_lock_order, place_shown
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.objects import RowObjects
-from zibaldone.storage.saved_indexes import INDEX_ROWS, SAVED, SavedIndexes
+from zibaldone.storage.saved_indexes import INDEX_ROWS, SavedIndexes
 from zibaldone.storage.schema import metadata, migrations
 from zibaldone.storage.turns import Turns
 
@@ -222,10 +222,7 @@ class PostgresDatabase(Database):
         try:
             begun = self._connect(engine or self._engine, begin, user, locks, patient=patient)
             with without_values(), begun as connection:
-                connection.info[self.AUDITED] = self.audit_clock
-                connection.info[SAVED] = self.saved
-                if self.keyring is not None:
-                    self.keyring.begin(connection, user, locked=writes)
+                self._begin_on(connection, user, writes=writes)
                 try:
                     yield connection
                 except BaseException:

@@ -36,7 +36,7 @@ from zibaldone.errors import (
 )
 from zibaldone.storage.bucket_blocks import bucket_size_bytes
 from zibaldone.storage.columns import without_values
-from zibaldone.storage.converting import finish_decrypting, finish_encrypting
+from zibaldone.storage.converting import finish_converting
 from zibaldone.storage.database import Database
 from zibaldone.storage.encrypted_pages import decrypted_pages
 from zibaldone.storage.encryption import (
@@ -59,7 +59,7 @@ from zibaldone.storage.folder_layout import (
 from zibaldone.storage.migrations import OURS, migrate
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, files_under
 from zibaldone.storage.raw_files import pieces_read_apart
-from zibaldone.storage.saved_indexes import SAVED, SavedIndexes
+from zibaldone.storage.saved_indexes import SavedIndexes
 from zibaldone.storage.schema import metadata
 
 _logger = logging.getLogger(__name__)
@@ -95,13 +95,12 @@ class SqliteDatabase(Database):
         if keys is None:
             self.blocks = FileObjects(self.folder / BLOCKS)
             self.saved = SavedIndexes(self, _index_files(self.folder / INDEX))
-            finish_decrypting(self.folder)
         else:
             driver, cipher = sqlcipher(), keys.files()
             self.blocks = EncryptedObjects(FileObjects(self.folder / ENCRYPTED_BLOCKS), cipher)
             indexes = _index_files(self.folder / ENCRYPTED_INDEX)
             self.saved = SavedIndexes(self, EncryptedObjects(indexes, cipher))
-            finish_encrypting(self.folder)
+        finish_converting(self.folder)
         self._busy_timeout_s = busy_timeout_s
         self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
@@ -194,10 +193,7 @@ class SqliteDatabase(Database):
         try:
             with without_values(), self._connected() as connection:
                 connection.info[_CURSORS] = WeakSet()
-                connection.info[self.AUDITED] = self.audit_clock
-                connection.info[SAVED] = self.saved
-                if self.keyring is not None:
-                    self.keyring.begin(connection, user, locked=writes)
+                self._begin_on(connection, user, writes=writes)
                 self._begin(connection, begin)
                 try:
                     yield connection

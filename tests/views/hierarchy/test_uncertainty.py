@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
 from zibaldone.models.base import TokenLogprob
-from zibaldone.models.logprobs import ChatDrafter, uncertainty
+from zibaldone.models.logprobs import Drafter, uncertainty
 from zibaldone.models.meter import Ceilings, Meter
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import StaticEmbedder
@@ -63,7 +63,7 @@ def reading():
         made.extend([chat, server])
         meter = Meter(None, ceilings or Ceilings())
         offline = WordSignal({"hall": 0.5, "town": 0.5})
-        drafter = ChatDrafter(chat, meter, STATIC)
+        drafter = Drafter(chat, meter, STATIC)
         return ReaderSignal(drafter, offline, "ann", timeout_s=timeout_s), server, meter
 
     yield new
@@ -216,7 +216,7 @@ def test_whatever_a_client_raises(error):
             raise error
 
     meter = Meter(None)
-    signal = ReaderSignal(ChatDrafter(Raising(), meter, STATIC), WordSignal({}), "ann")
+    signal = ReaderSignal(Drafter(Raising(), meter, STATIC), WordSignal({}), "ann")
     gain = signal.gain(BARE, BARE.with_unit(HALL))
     assert gain.thresholds == COVERAGE
     assert str(error) in gain.degraded

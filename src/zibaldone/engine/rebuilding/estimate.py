@@ -59,15 +59,7 @@ class CountingAsker(Asker):
         """True, so that views ask what they would ask a model."""
         return True
 
-    def ask(
-        self,
-        task: Task[R],
-        *,
-        user: str,  # noqa: ARG002 - nothing is metered
-        patient: bool = False,  # noqa: ARG002 - nobody has to be waited for
-        timeout_s: float | None = None,  # noqa: ARG002 - likewise
-        repair: bool = True,  # noqa: ARG002 - likewise
-    ) -> TaskAnswer[R]:
+    def ask(self, task: Task[R], **_: object) -> TaskAnswer[R]:
         """Return the offline answer."""
         answer = task.offline()
         prompt = sum(self._tokenizer.count([turn.content for turn in task.turns()]))
@@ -84,18 +76,9 @@ class CountingEmbedder:
 
     def __init__(self, embedder: Embedder, tokenizer: Tokenizer) -> None:
         self._embedder, self._tokenizer = embedder, tokenizer
+        self.name, self.dimension = embedder.name, embedder.dimension
         self._lock = threading.Lock()
         self.texts = self.tokens = 0
-
-    @property
-    def name(self) -> str:
-        """The free embedder's."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """The free embedder's."""
-        return self._embedder.dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, d) float32."""

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, inspect, select
 
@@ -89,7 +89,7 @@ def look_through_folder(
             continue
         inside = path.relative_to(database.folder)
         needles = of_user if own.intersection(inside.parts[:-1]) else of_all
-        yield _look_at_file(_forms_of(database, path), inside.as_posix(), "file", needles)
+        yield _look_at(_forms_of(database, path), "file", inside.as_posix(), needles)
 
 
 def look_through_bucket(
@@ -108,11 +108,7 @@ def look_through_bucket(
         if database.keyring is not None:
             with suppress(ValueError, StorageError):
                 data = database.keyring.decrypt(data, key.partition("/")[2])
-        hits = list(_pages_with_hits(f"object {key}", 0, data, needles)) if needles.first_in(data) else []
-        texts = Inflating().feed(data, last=True)
-        if hit := needles.first_in(texts):
-            hits.append((f"object {key}, compressed", texts, hit))
-        yield LookedAt("object", key, 0, len(data)), hits
+        yield _look_at([(0, data)], "object", key, needles)
 
 
 def look_through_exports(paths: Iterable[Path], needles: TextNeedles) -> Iterator[tuple[LookedAt, list[Hit]]]:
@@ -122,7 +118,7 @@ def look_through_exports(paths: Iterable[Path], needles: TextNeedles) -> Iterato
         inside = path.rglob("*") if path.is_dir() else [path]
         for file in sorted({*inside, *beside}):
             if file.is_file():
-                yield _look_at_file(pieces(file), str(file), "export", needles)
+                yield _look_at(pieces(file), "export", str(file), needles)
 
 
 def _stored_pieces(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
@@ -138,10 +134,13 @@ def _forms_of(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
         yield from database.decrypted(path) or ()
 
 
-def _look_at_file(
-    read: Iterable[tuple[int, bytes]], name: str, kind: str, needles: TextNeedles
+def _look_at(
+    read: Iterable[tuple[int, bytes]],
+    kind: Literal["file", "object", "export"],
+    name: str,
+    needles: TextNeedles,
 ) -> tuple[LookedAt, list[Hit]]:
-    size = 0
+    size, where = 0, f"object {name}" if kind == "object" else name
     hits: list[Hit] = []
 
     def pieces_seen() -> Iterator[tuple[int, bytes]]:
@@ -149,13 +148,13 @@ def _look_at_file(
         for begin, piece in read:
             size = max(size, begin + len(piece))
             if needles.first_in(piece) is not None:
-                hits.extend(_pages_with_hits(name, begin, piece, needles))
+                hits.extend(_pages_with_hits(where, begin, piece, needles))
             yield begin, piece
 
     for begin, texts in inflated(pieces_seen()):
         if hit := needles.first_in(texts):
-            hits.append((f"{name}, compressed about byte {begin}", texts, hit))
-    return LookedAt("export" if kind == "export" else "file", name, 0, size), hits
+            hits.append((f"{where}, compressed about byte {begin}", texts, hit))
+    return LookedAt(kind, name, 0, size), hits
 
 
 def _pages_with_hits(name: str, begin: int, piece: bytes, needles: TextNeedles) -> Iterator[Hit]:
