@@ -11,7 +11,7 @@ from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.meter import Meter
 from zibaldone.models.openai import OpenAIChat, strict_schema
 from zibaldone.models.static import StaticEmbedder
-from zibaldone.testing import Misbehaviour
+from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -41,6 +41,14 @@ def test_a_question_as_the_protocol_has_it(server, client):
     assert (body["max_tokens"], body["temperature"]) == (50, 0.0)
     assert body["response_format"]["json_schema"]["strict"] is True
     assert client.name == "fake"
+
+
+def test_a_server_without_answers_gives_the_least_that_fits():
+    """As the one of `zibaldone.testing` does that was told nothing."""
+    with FakeOpenAIServer() as server:
+        client = OpenAIChat("fake", base_url=server.base_url)
+        assert client.chat(REQUEST).text == '{"colours": []}'
+        client.close()
 
 
 def test_log_probabilities(server, client):

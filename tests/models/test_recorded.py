@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from dataclasses import replace
 
 import pytest
@@ -164,19 +163,6 @@ def test_a_failure_is_not_recorded(tmp_path):
     with pytest.raises(ModelUnavailable):
         model.chat(REQUEST)
     assert model.chat(REQUEST).text == "Yes."
-
-
-def test_many_at_once_leave_one_whole_page(tmp_path):
-    """Threads with one question never see half a page."""
-    model = RecordedModel(tmp_path, ScriptedModel(lambda _: "x" * 10_000))
-    texts = []
-    threads = [threading.Thread(target=lambda: texts.append(model.chat(REQUEST).text)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert set(texts) == {"x" * 10_000}
-    assert [path.suffix for path in tmp_path.rglob("*.*") if path.is_file()] == [".md"]
 
 
 @pytest.mark.parametrize("damage", ["", "no page", "# tests.ask\n\nno heading"])

@@ -99,20 +99,6 @@ def test_what_stands_is_never_cut():
     assert views(made)["messages"] >= 5
 
 
-def test_a_named_speaker_of_what_stands_is_told():
-    """Who says "I" is the user, unless it is somebody with a name."""
-    standing = [
-        unit("I hate kettles.", 1, standing=True),
-        unit("I love them.", 2, speaker="Bea", standing=True),
-    ]
-    made = chosen([], 100, 100, standing=standing)
-    assert render(made.evidence)[0].splitlines() == [
-        "Always known:",
-        "- I hate kettles. (Mon 8 Jan 2024)",
-        "- Bea: I love them. (Mon 8 Jan 2024)",
-    ]
-
-
 def test_room_for_gaps_that_are_none_is_used():
     """Neighbours need no mark between them, and what was kept for it goes to evidence."""
     for budget in range(60, 400, 17):
@@ -232,16 +218,6 @@ def test_a_day_that_does_not_fit_is_not_told():
     made = chosen([first, again], whole + 3)
     assert [e.also_said for e in made.evidence] == [()]
     assert len(chosen([first, again], whole + 40).evidence[0].also_said) == 1
-
-
-def test_another_value_is_no_repetition():
-    """One word may be all that differs between what held and what holds."""
-    said = "On Sunday we stay with my parents by the lake, grill trout in the garden and sleep in the {} room"
-    units = [unit(said.format(room), seq) for seq, room in enumerate(("attic", "cellar"), 1)]
-    others = [unit(f"Note {n}: the tram to the harbour was late again.", n) for n in range(3, 40)]
-    made = chosen([*units, *others], 2000)
-    assert {1, 2} <= {seq for e in made.evidence for seq in e.sources}
-    assert not any(e.also_said for e in made.evidence)
 
 
 def test_rules_have_a_small_room_that_does_not_grow():

@@ -198,25 +198,6 @@ def test_what_is_read_on_the_spot_is_forgotten(memory):
     assert "no longer holds" not in ask(memory).text
 
 
-def test_unread_messages_of_another_user_end_nothing(memory):
-    """Each user's unread messages are that user's."""
-    add_only(memory, OLD)
-    add_only(memory, OLD, "I made soup.", NEW, user="bea")
-    ask(memory, user="bea")
-    assert "no longer holds" not in ask(memory).text
-    add_only(memory, NEW, user="cyd")
-    assert "no longer holds" not in ask(memory, user="cyd").text
-
-
-def test_only_the_newest_unread_messages_are_read_on_the_spot(memory, monkeypatch):
-    """So that a large import is not read by whoever asks first."""
-    monkeypatch.setattr("zibaldone.views.notes.view.MOST_UNREAD", 2)
-    add_only(memory, OLD, NEW, "I made soup.", "It rains.")
-    assert "no longer holds" not in ask(memory).text
-    memory.maintain(user="ann", views=["notes"])
-    assert "no longer holds" in ask(memory).text
-
-
 def test_the_mark_says_what_holds_now_though_its_message_does_not_fit(memory):
     """A few words of the clause that took the place, where its message is in as well too."""
     long = " ".join(["I read a chapter about the history of the port and its cranes."] * 6)
@@ -351,3 +332,12 @@ def test_the_profile_leaves_out_what_was_ended(memory):
     assert "Oslo" not in profile.text()
     add_only(memory, "I live in Oslo.", start=START + timedelta(days=5))
     assert [entry.holds for entry in profile.entries()] == [False, False, True]
+
+
+def test_only_the_newest_unread_messages_are_read_on_the_spot(memory, monkeypatch):
+    """So that a large import is not read by whoever asks first."""
+    monkeypatch.setattr("zibaldone.views.notes.view.MOST_UNREAD", 2)
+    add_only(memory, OLD, NEW, "I made soup.", "It rains.")
+    assert "no longer holds" not in ask(memory).text
+    memory.maintain(user="ann", views=["notes"])
+    assert "no longer holds" in ask(memory).text

@@ -185,30 +185,10 @@ class Remote:
         return np.ones((len(texts), self.dimension), dtype=np.float32)
 
 
-def test_an_embedder_is_asked_once():
-    """Whoever has a question with a vector by their embedder asks nobody; another embedder is asked anew."""
-    remote, other = Remote(), Remote()
-    other.name = "other"
-    question = ask("Who plays the bassoon?").embedded(remote)
-    assert question.embedded(remote) is question
-    assert remote.texts == ["Who plays the bassoon?"]
-    assert question.embedded(other).embedder == "other/3"
-    assert other.texts == remote.texts
-
-
 def test_a_table_of_words_is_asked_for_the_content_words():
     """Function words only blur their mean."""
     question = ask("Who plays the bassoon?").embedded(STATIC)
     np.testing.assert_array_equal(question.vector, STATIC.embed(["plays bassoon"])[0])
-
-
-def test_an_embedder_that_is_down_leaves_the_words():
-    """Nobody asks it again for this question, and the note says so."""
-    remote = Remote(is_down=True)
-    question = ask("Who plays the bassoon?").embedded(remote).embedded(remote)
-    assert question.vector is None
-    assert question.note == "by words only: it is down"
-    assert len(remote.texts) == 1
 
 
 def test_without_content_words_there_is_no_vector():

@@ -7,7 +7,7 @@ import time
 import pytest
 from sqlalchemy import text
 
-from zibaldone import ClosedMemory, Config, InvalidInput, Memory, StorageBusy, StorageUnusable
+from zibaldone import ClosedMemory, StorageBusy, StorageUnusable
 from zibaldone.storage import opening
 from zibaldone.storage.folder_layout import FILE
 
@@ -111,25 +111,6 @@ def test_a_locked_database_of_a_thread(open_database):
     assert len(caught) == 1
 
 
-def test_waiting_for_the_lock(open_database):
-    """A write waits for another one that ends in time."""
-    one, two = open_database(), open_database(20)
-    begun = threading.Event()
-
-    def other():
-        begun.set()
-        with two.write() as connection:
-            put(connection, "bea")
-
-    with one.write() as connection:
-        put(connection, "ann")
-        thread = threading.Thread(target=other)
-        thread.start()
-        begun.wait()
-    thread.join()
-    assert users(one) == ["ann", "bea"]
-
-
 def test_more_threads_than_connections(open_database):
     """A thread that gets no connection in time is told that the database is busy."""
     database = open_database(0.1)
@@ -168,14 +149,6 @@ def test_closed(open_database):
     with pytest.raises(ClosedMemory), database.read():
         raise AssertionError
     assert [p.name for p in database.folder.iterdir()] == [FILE]
-
-
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), "1", None, True, 10**9])
-def test_bad_timeouts(tmp_path, seconds):
-    """A timeout that is no number of seconds is refused before anything is opened."""
-    with pytest.raises(InvalidInput, match="busy_timeout_s must be"):
-        Memory(tmp_path / "memory", config=Config(busy_timeout_s=seconds))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_others_write_while_a_purge_waits_for_a_reader(open_database):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from records_rig import ANN, BOB, Crash, RecordsRig
+from records_rig import ANN, BOB, RecordsRig
 
-from zibaldone import BlockMissing, StorageCorrupt
+from zibaldone import BlockMissing
 from zibaldone.views.base import Generation
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.records import Record, overhead, release
+from zibaldone.views.chunks.storage.records import Record, release
 
 TWENTY = {n: f"record {n:02} ".encode() * 3 for n in range(1, 21)}  # 30 bytes each: three to a block
 
@@ -19,41 +19,6 @@ def test_a_staged_record_is_readable_at_once(rig: RecordsRig):
     with rig.database.read() as connection:
         found = rig.store.fetch(connection, ANN, [1, 2])
     assert (found, rig.blocks.reads, rig.sizes()) == ({1: b"one"}, 0, [])
-
-
-def test_staging_is_part_of_the_callers_transaction(rig: RecordsRig):
-    """What is rolled back was never staged."""
-    with rig.dying_before_the_commit(), pytest.raises(Crash):
-        rig.stage({1: b"one"})
-    assert rig.data() == {}
-
-
-def test_flushing_fills_blocks_in_the_order_of_time(rig: RecordsRig):
-    """Neighbours in time are neighbours in a block, whatever the order of staging."""
-    with rig.database.write() as connection:
-        times = {1: 30, 2: 10, 3: 20, 4: 40}
-        rig.store.stage(connection, ANN, [Record(n, "s", t, b"x" * 20) for n, t in times.items()])
-    rig.placement = Placement(block_bytes=overhead(2) + 40)
-    rig.flush()
-    slots = rig.slots()
-    assert slots[2][0] == slots[3][0] != slots[1][0] == slots[4][0]
-    assert [slots[n][1] for n in (2, 3, 1, 4)] == [0, 1, 0, 1]
-
-
-def test_what_was_written_is_told(rig: RecordsRig):
-    """The bytes and blocks of a move are those on the disk."""
-    rig.stage(TWENTY)
-    moved = rig.flush()
-    assert (moved.blocks_written, moved.bytes) == (len(rig.sizes()), sum(rig.sizes()))
-
-
-def test_no_block_exceeds_its_size(rig: RecordsRig):
-    """A block is block_bytes at most, header included; a larger record has one of its own."""
-    rig.stage({**TWENTY, 99: b"x" * 500})
-    rig.flush()
-    slots = rig.slots()
-    assert sum(slots[99][0] == block for block, _ in slots.values()) == 1
-    assert sorted(size > 170 for size in rig.sizes())[-2:] == [False, True]
 
 
 def test_two_users_never_share_a_block(rig: RecordsRig):
@@ -78,17 +43,6 @@ def test_a_block_is_read_once_for_all_its_records(rig: RecordsRig):
     with rig.database.read() as connection:
         found = rig.store.fetch(connection, ANN, [1, 2, 3, 4])
     assert (found, rig.blocks.reads) == ({n: TWENTY[n] for n in range(1, 5)}, 2)
-
-
-def test_a_block_whose_records_have_all_moved_is_released(rig: RecordsRig):
-    """And its file goes with the next release."""
-    rig.stage({n: TWENTY[n] for n in range(1, 7)})
-    rig.flush()
-    before = rig.stored()
-    assert rig.repack([[1, 4], [2, 3, 5], [6]]) >= 1
-    release(rig.database, rig.store)
-    assert not before <= rig.stored()
-    assert rig.stored() == set(rig.places().values())
 
 
 @pytest.mark.parametrize("change", ["change", "remove", "forget"])
@@ -168,12 +122,3 @@ def test_a_reader_of_an_old_snapshot_is_told_to_read_again(rig: RecordsRig):
         with pytest.raises(BlockMissing):
             rig.store.fetch(snapshot, ANN, [1])
     assert rig.data() == {1: b"newer"}
-
-
-def test_a_torn_block_is_named_to_its_reader(rig: RecordsRig):
-    """Damage is an error with the block's key, never other bytes."""
-    rig.stage({1: b"one"})
-    rig.flush()
-    rig.cut(rig.places()[1])
-    with pytest.raises(StorageCorrupt, match=rig.places()[1]):
-        rig.data()

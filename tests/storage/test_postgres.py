@@ -7,14 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from zibaldone import Filter, InvalidInput, Memory, StorageBusy, StorageError, StorageUnusable
 from zibaldone.storage import schema
-from zibaldone.storage.columns import with_nul, without_nul
 from zibaldone.storage.database import place_shown, url_in
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
@@ -167,16 +164,6 @@ def test_a_failure_that_was_overlooked_is_no_success(opened_database):
             put(connection, "ann")
     with database.read() as connection:
         assert names(connection) == []
-
-
-@given(st.text(st.sampled_from("\0\x1a01ab"), max_size=12))
-@settings(max_examples=200)
-def test_any_text_can_be_stored(words):
-    """Without a NUL, and back again; and what it begins with, its stored form begins with."""
-    stored = without_nul(words)
-    assert "\0" not in stored
-    assert with_nul(stored) == words
-    assert without_nul(words + "b") == stored + without_nul("b")
 
 
 def test_messages_are_kept_word_for_word(memory):

@@ -33,7 +33,6 @@ from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
 from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
-from zibaldone.server.problems import problem_of
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
 from zibaldone.storage.moving import move_blocks
@@ -337,30 +336,6 @@ def test_an_index_by_a_destroyed_key_is_made_anew(sealed, tmp_path):
     memory.close()
     shutil.copytree(tmp_path / "index", tmp_path / "memory" / "index", dirs_exist_ok=True)
     assert "new here" in sealed().recall("who is new", user="ann").text
-
-
-def test_keys_that_others_hold_meanwhile_hold_nobody_up(sealed, monkeypatch):
-    """Where more users come than keys are held, one is dropped while another thread adds one."""
-    monkeypatch.setattr(keyrings, "_MOST", 2)
-    keyring = sealed()._database.keyring
-
-    class AddedTo(dict):
-        def __iter__(self):
-            walked = super().__iter__()
-            if len(self) < 3:
-                self[b"another"] = None
-            return walked
-
-    keyring._held = AddedTo()
-    for number in range(4):
-        keyring._hold(f"user {number}", bytes([number]) * 8, KEY)
-    assert bytes([3]) * 8 in keyring._held
-
-
-def test_a_client_is_told_that_a_key_is_gone():
-    """And not that the memory's folder cannot be used, which others read."""
-    told = problem_of(KeyDestroyed("the key of user 'ann' was destroyed"))
-    assert (told.status, told.name) == (410, "key-destroyed")
 
 
 def test_a_key_that_came_back_is_a_leftover(sealed, tmp_path):

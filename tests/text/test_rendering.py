@@ -89,11 +89,6 @@ def test_a_sentence_that_was_cut_shows_it():
     assert render([first, last])[0] == header + "One two … nine."
 
 
-def test_units_of_several_views_are_not_joined():
-    """Two views that cite the same message say it in lines of their own."""
-    assert render([unit("One."), unit("Two.", place=5, view="topics")])[0].count("Ann: ") == 2
-
-
 def test_a_unit_of_several_sources_is_cited_once_for_each():
     """Every source gets the span of the unit that was made from it."""
     evidence = Evidence("Both.", None, (3, 7), START, "1", "topics", "theme", 1.0, 3)
@@ -102,11 +97,6 @@ def test_a_unit_of_several_sources_is_cited_once_for_each():
         (3, "Both.", "1", START),
         (7, "Both.", "1", START),
     ]
-
-
-def test_nothing_renders_to_nothing():
-    """An empty recall is an empty text."""
-    assert render([]) == ("", ())
 
 
 @given(UNITS)

@@ -1,7 +1,5 @@
 """Which sentences carry facts."""
 
-import time
-
 import pytest
 
 from zibaldone.text.salience import carries_fact, is_echo, is_phatic, names
@@ -66,15 +64,3 @@ def test_an_echo_says_nothing_of_its_own():
     assert is_echo("The orchestra in Vienna!", heard)
     assert not is_echo("The orchestra and the choir!", heard)
     assert not is_echo("I joined the orchestra too", heard)
-
-
-def test_a_run_of_names_takes_time_by_its_length():
-    """Ten times the names, not a hundred times the time."""
-
-    def seconds(count):
-        start = time.process_time()
-        names("Lee met Roe " * count)
-        return time.process_time() - start
-
-    seconds(100)  # whatever is made once
-    assert seconds(10_000) < 60 * max(seconds(1_000), 0.02)

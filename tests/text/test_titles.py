@@ -1,29 +1,6 @@
 """Titles of texts."""
 
-import time
-
 from zibaldone.text.titles import headline, telling
-
-
-def test_a_text_of_many_words_takes_time_by_its_length():
-    """Ten times the words, not a hundred times the time."""
-
-    def seconds(count):
-        text = " ".join(f"w{number:x}q" for number in range(count))
-        taken = []
-        for _ in range(3):  # the least of them says what the text takes, and not what else goes on
-            start = time.process_time()
-            telling([text], 8)
-            taken.append(time.process_time() - start)
-        return min(taken)
-
-    seconds(100)  # whatever is made once
-    assert seconds(4_000) < 60 * max(seconds(400), 0.01)
-
-
-def test_no_room_is_no_words():
-    """A title whose opening has all the words there may be."""
-    assert telling(["Rex the dog"], 0) == []
 
 
 def test_the_words_of_most_texts_come_first():
@@ -59,12 +36,6 @@ def test_a_headline_is_of_things():
         "Loved it. The dinosaur was moving.",
     ]
     assert headline(texts) == "Museum & dinosaur"
-
-
-def test_a_headline_keeps_words_that_stand_together():
-    """And names."""
-    texts = ["I called the adoption agencies.", "My adoption agencies called Oslo.", "She moved to Oslo."]
-    assert headline(texts) == "Oslo & adoption agencies"
 
 
 def test_a_headline_says_something_where_nothing_is_a_thing():
