@@ -96,23 +96,6 @@ def test_a_rebuild_that_another_model_took_over_is_left_alone(database):
         assert generations.building(connection, "ann", view) is None
 
 
-def test_every_step_is_seen_by_other_processes(database):
-    """The user's version rises with what a view has read, so that caches look again."""
-    append(database, 1)
-    with database.read() as connection:
-        before = log.state(connection, "ann")
-    view = Reader()
-    assert advance(database, "ann", view)
-    with database.read() as connection:
-        read = log.state(connection, "ann")
-    rebuild(database, "ann", view)
-    with database.read() as connection:
-        rebuilt = log.state(connection, "ann")
-    assert before.version < read.version < rebuilt.version
-    assert before.deletions == read.deletions < rebuilt.deletions
-    assert rebuilt.last_seq == 1
-
-
 def test_a_first_build_beside_a_rebuild(database):
     """Who reads for the first time while another process rebuilds gets a generation of another number."""
     append(database, 4)

@@ -112,23 +112,6 @@ def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memo
     assert again.admin.check().faults == ()
 
 
-def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
-    """A maintenance of the same process beside it reads nothing twice."""
-    memory.add(FACTS, user="ann")
-    memory.maintain()
-    prepare, prepared = memory._wiring.chunks.prepare, []
-
-    def beside(messages, basis=None, progress=None):
-        prepared.append(messages[0].seq)
-        if len(prepared) == 1:
-            memory.maintain(user="ann")
-        return prepare(messages, basis, progress)
-
-    monkeypatch.setattr(memory._wiring.chunks, "prepare", beside)
-    memory.builds.rebuild(user="ann", view="chunks")
-    assert prepared == [1, 5, 9]
-
-
 def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     """Ctrl-C is raised at once, and the step under way ends without a trace."""
     memory.add(FACTS, user="ann")

@@ -262,20 +262,6 @@ def test_forgetting_reaches_both_builds_and_the_memory_of_both(memory, tmp_path)
     assert "Porto" not in recalled(memory)[0]
 
 
-def test_verifying_finds_a_leftover_in_the_build_that_does_not_serve(memory):
-    """Rows of the kept build are looked at like any others."""
-    memory.builds.rebuild("notes", user="ann", beside=True)
-    memory.builds.switch("notes", user="ann")
-    receipt = memory.forget(user="ann", seqs=[3], keep_texts=True)
-    with memory._database.write() as connection:
-        connection.execute(
-            text("UPDATE units SET text = :said WHERE view = 'notes' AND generation = 1 AND seq = 1"),
-            {"said": TALK[2]},
-        )
-    leftovers = memory.admin.verify(receipt).leftovers
-    assert any("units" in leftover.where for leftover in leftovers)
-
-
 def test_the_check_looks_at_the_kept_build(memory):
     """What is damaged in it is named, with what to do; the one that serves is none the worse."""
     memory.builds.rebuild(user="ann", beside=True)

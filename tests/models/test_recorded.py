@@ -5,14 +5,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelUnavailable, QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob, Turn
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel, page, read_page
+from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
@@ -188,18 +186,3 @@ def test_bad_arguments(tmp_path, options, says):
     """Each is refused by name."""
     with pytest.raises(InvalidInput, match=says):
         RecordedModel(**({"folder": tmp_path} | options))
-
-
-@given(
-    st.text(st.characters(exclude_categories=["Cs"])),
-    st.lists(
-        st.tuples(st.sampled_from(["user", "assistant"]), st.text(st.characters(exclude_categories=["Cs"])))
-    ),
-)
-def test_any_text_comes_back_as_it_was(tmp_path_factory, answer, turns):
-    """Fences, headings and line breaks in prompts and answers do no harm."""
-    path = tmp_path_factory.mktemp("page") / "page.md"
-    request = ChatRequest("t.t", tuple(Turn(role, text) for role, text in turns))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(page(request, ChatReply(answer), "m"))
-    assert read_page(path) == ChatReply(answer)

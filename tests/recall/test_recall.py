@@ -148,19 +148,6 @@ def test_every_recall_keeps_its_promises(memory, new_user, messages, question, b
     assert found.text == memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor).text
 
 
-def test_small_budgets(memory, new_user):
-    """No budget is overshot, and what a budget holds a larger one does not lose entirely."""
-    user = new_user()
-    memory.add([Message(f"{phrase} {i}", name="Ann") for i, phrase in enumerate(PHRASES)], user=user)
-    was_filled = False
-    for budget in range(1, 160, 3):
-        found = memory.recall("Who adopted a greyhound?", user=user, budget_tokens=budget, min_confidence=0)
-        check(memory, user, found, budget)
-        assert found or not was_filled
-        was_filled = was_filled or bool(found)
-    assert was_filled
-
-
 def test_a_large_budget_takes_all(memory, new_user):
     """With room for everything, everything that says something is in, in the order of time."""
     user = new_user()

@@ -279,22 +279,6 @@ def test_the_sentence_of_an_edited_entry_is_marked(memory, maintained):
     assert [unit.sources for unit in memory.search("Oslo", user="ann") if unit.outdated] == [(1,)]
 
 
-def test_of_several_edits_the_last_one_holds(memory):
-    """The wordings before it are marked as well; the words given back hold again."""
-
-    def twice(profile, entry):
-        profile.edit(profile.edit(entry, ELSEWHERE), "I live in Hamar.")
-
-    corrected(memory, twice, HOME)
-    marked = {unit.text: unit.outdated for unit in ask_with_profile(memory, "Where do I live?").evidence}
-    assert {marked[HOME].instead, marked[ELSEWHERE].instead} == {"I live in Hamar."}
-    profile = memory.user("ann").profile
-    profile.edit(profile.entries()[0], HOME)
-    held = ask_with_profile(memory, "Where do I live?").evidence
-    assert all(unit.outdated is None for unit in held if unit.text == HOME)
-    assert all(unit.outdated for unit in held if unit.text != HOME)
-
-
 def test_the_sentence_of_a_retired_entry_is_marked(memory):
     """Nothing took its place, so nothing is quoted; pinned, an entry holds as before."""
     corrected(memory, lambda profile, entry: profile.retire(entry), HOME, "I made soup.")

@@ -9,20 +9,18 @@ import pytest
 from zibaldone.core import Scope
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.question import Question, parse_question
 from zibaldone.search.ranker import (
     AssistantShare,
     TalkWeights,
     Weights,
-    _cosines,
     best_first,
     features,
     score,
 )
 from zibaldone.search.unit import Unit
-from zibaldone.search.unit_index import UnitIndex, _shared
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
@@ -232,16 +230,6 @@ def test_what_an_assistant_alone_said_is_not_held_back(talk):
     assert ranked.index(own) < ranked.index(said_again)
 
 
-def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():
-    """Neither before nor behind the others; where nothing is embedded, nothing has a cosine."""
-    rows, alone = Matrix(2), Matrix(2)
-    rows.extend(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.float32))
-    alone.extend(np.zeros((1, 2), dtype=np.float32))
-    products = rows.products(np.array([1, 0], dtype=np.float32))
-    assert _cosines(rows, products).tolist() == [1.0, 0.5, 0.0]
-    assert _cosines(alone, products[1:2]).tolist() == [0.0]
-
-
 def alternating(user, assistant, user_tokens=10, assistant_tokens=10):
     """An index of so many turns of each, and scores by which every answer is worse than any own turn."""
     index = UnitIndex(ZEROS, Speechless())
@@ -380,19 +368,6 @@ def test_a_short_answer_brings_its_question_and_a_question_its_answer(talk):
     question, answer = talk.say("[x] Ann: Do you still fence at the weekend?", "[x] Bea: Never again.")
     ranked = talk.ranked("fence at the weekend")
     assert ranked.index(answer) == ranked.index(question) + 1
-
-
-def test_of_a_few_units_nothing_is_in_common():
-    """What unit vectors share is their mean as far as chance does not make it, nor the log's one subject."""
-    strangers = np.eye(8, dtype=np.float32)
-    assert not _shared(strangers[0], 1).any()
-    assert not _shared(strangers.sum(axis=0), 8).any()
-    cone = np.hstack([np.full((8, 1), 1, dtype=np.float32), 2 * strangers]) / np.sqrt(5)
-    mean = cone.mean(axis=0)
-    assert np.allclose(
-        _shared(cone.sum(axis=0), 8), mean * (8 * 0.3 - 1) / (7 * 0.3)
-    )  # 0.3 is the mean's square
-    assert np.linalg.norm(_shared(np.array([8.0]), 8)) == 0
 
 
 def test_a_log_about_one_thing_finds_that_thing(talk):

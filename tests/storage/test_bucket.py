@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import text
@@ -373,20 +373,6 @@ def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
     assert kinds(bucket)[1] == with_draft
     memory.admin.start_worker()
     assert kinds(bucket)[1] == with_draft - 1
-
-
-def test_blocks_that_a_killed_move_left_are_swept(memory, bucket):
-    """Once they are an hour old, when the user's next block is written."""
-    key = next(key for key in bucket.objects if "/blocks/" in key)
-    old = key.rsplit("/", 1)[0] + "/orphan"
-    young = key.rsplit("/", 1)[0] + "/young"
-    bucket.objects[old] = (b"x", datetime.now(UTC) - timedelta(hours=2))
-    bucket.objects[young] = (b"x", datetime.now(UTC))
-    for user in ("ann", "bea"):
-        memory.add([WORDS.format(number) for number in range(20, 32)], user=user)
-    memory.maintain()
-    assert old not in bucket.objects
-    assert young in bucket.objects
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])

@@ -57,31 +57,6 @@ def test_its_tables_are_those_of_the_schema(opened_database):
         assert set(walled(connection)) == of_users | NOBODY_S
 
 
-@pytest.mark.parametrize("fault", [LookupError, KeyboardInterrupt])
-def test_a_write_that_raises_is_undone(opened_database, fault):
-    """Whatever ends the block early, nothing of it is stored and the next write begins at once."""
-    database = opened_database(0.5)
-    with pytest.raises(fault), database.write("ann") as connection:  # noqa: PT012 - the block is the subject
-        put(connection, "ann")
-        raise fault
-    with database.write("ann") as connection:
-        put(connection, "ann")
-    with database.read() as connection:
-        assert names(connection) == ["ann"]
-
-
-def test_a_read_is_one_snapshot(opened_database):
-    """What others commit meanwhile is not in it, and nobody waits for it."""
-    database = opened_database()
-    with database.read() as reading:
-        before = names(reading)
-        with database.write("ann") as connection:
-            put(connection, "ann")
-        assert (before, names(reading)) == ([], [])
-    with database.read() as reading:
-        assert names(reading) == ["ann"]
-
-
 def test_who_waits_for_whom(opened_database):
     """Writers of one user take turns, those of others do not; who writes everybody's rows waits for all."""
     one, other = opened_database(0.3), opened_database(0.3)

@@ -35,7 +35,6 @@ from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
-from zibaldone.storage.moving import move_blocks
 from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views import unit_cache
@@ -560,17 +559,6 @@ def test_the_command_line_shreds(run, tmp_path, monkeypatch):
     assert (code, "key is destroyed" in out) == (0, True)
     assert run("forget", "--verify", receipt)[0] == 0
     assert run("forget", "--seq", "1", "--shred")[0] == 2
-
-
-def test_blocks_move_into_a_bucket_sealed(sealed, bucket):
-    """And are opened there."""
-    memory = filled(sealed())
-    moved = move_blocks(memory._database, bucket.url)
-    memory.close()
-    assert moved.blocks > 0
-    there = b"".join(content.lower() for content, _ in bucket.objects.values())
-    assert [word for word in WORDS if word.encode() in there] == []
-    assert "91" in sealed().recall("tulips on 7 May", user="ann", views=["chunks"]).text
 
 
 @pytest.mark.wide

@@ -35,37 +35,27 @@ UNITS = st.lists(
 )
 
 
-def test_a_date_opens_each_day_of_a_session_and_a_name_each_line():
-    """One header a day, the year where it changes, and each unit on a line behind its speaker."""
-    text, _ = render(
-        [
-            unit("Hello.", seq=1),
-            unit("Hi!", seq=2, hour=1, speaker="Bea"),
-            unit("Later.", seq=3, day=17),
-            unit("Much later.", seq=4, day=300),
-        ]
-    )
-    assert text == (
-        "Mon 8 May 2023\nAnn: Hello.\nBea: Hi!\nThu 25 May\nAnn: Later.\nSun 3 Mar 2024\nAnn: Much later."
-    )
+SAID = [unit("Hello."), unit("Hi!", seq=2, hour=1, speaker="Bea"), unit("Later.", seq=3, day=17)]
+TOLD = "Mon 8 May 2023\nAnn: Hello.\nBea: Hi!\nThu 25 May\nAnn: Later.\nSun 3 Mar 2024\nAnn: Much later."
+TOKYO = timezone(timedelta(hours=9))
 
 
-def test_a_new_session_of_the_same_day_has_a_header_of_its_own():
-    """Two conversations of one day stand apart."""
-    text, _ = render([unit("One.", session="1"), unit("Two.", session="2", hour=1)])
-    assert text == "Mon 8 May 2023\nAnn: One.\nMon 8 May\nAnn: Two."
-
-
-def test_what_nobody_said_has_no_name_before_it():
-    """A unit without a speaker is a line of its own."""
-    assert render([unit("A fact.", speaker=None)])[0] == "Mon 8 May 2023\nA fact."
-    assert line(None, "A fact.") == "A fact."
-    assert line("Ann", "Hi: there") == "Ann: Hi: there"
-
-
-def test_the_day_is_that_of_the_clock_that_the_time_was_given_in():
-    """Late in Tokyo is the next day there, whatever the day in London."""
-    assert render([unit("x", hour=13, zone=timezone(timedelta(hours=9)))])[0].startswith("Tue 9 May 2023")
+@pytest.mark.parametrize(
+    ("units", "expected"),
+    [
+        ([*SAID, unit("Much later.", seq=4, day=300)], TOLD),
+        (
+            [unit("One."), unit("Two.", session="2", hour=1)],
+            "Mon 8 May 2023\nAnn: One.\nMon 8 May\nAnn: 2",
+        ),
+        ([unit("A fact.", speaker=None)], "Mon 8 May 2023\nA fact."),
+        ([unit("x", hour=13, zone=TOKYO)], "Tue 9 May 2023\nAnn: x"),
+    ],
+    ids=["days and names", "another session of the day", "nobody's words", "the clock of the time"],
+)
+def test_a_date_opens_each_day_of_a_session_and_a_name_each_line(units, expected):
+    """One header a day, the year where it changes, and each unit on a line behind its speaker, if any."""
+    assert render(units)[0] == expected
 
 
 def test_passages_of_one_message_are_joined():

@@ -134,16 +134,6 @@ def test_a_session_narrows_chunks_that_span_several(memory):
     assert {sources for evidence in found.evidence for sources in evidence.sources} == {2, 3}
 
 
-def test_the_view_s_budget(opened):
-    """At most memory_budget_tokens are offered, whatever the caller's budget."""
-    memory = opened(
-        maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, memory_budget_tokens=50), chat=None
-    )
-    maintained(memory, *[f"{one} {i}" for i in range(20) for one in FILLER])
-    found = recalled(memory, "river clocks bakery", budget_tokens=5000)
-    assert 0 < sum(evidence.tokens for evidence in found.evidence) <= 50
-
-
 def test_why_not_names_the_chunk(opened):
     """A message whose chunk was not selected is told by the rank of its chunk."""
     memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, top_p=1), chat=None)

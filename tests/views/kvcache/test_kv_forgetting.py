@@ -198,13 +198,3 @@ def test_a_pool_of_another_model_is_overwritten_too(tmp_path):
     with Rig(tmp_path / "m", seed=7) as rig:
         rig.memory.forget(user=USER, session="1")
         assert leaked(secrets, rig.folder) == 0
-
-
-def test_a_rebuild_removes_the_old_files(tmp_path):
-    """Another model's pool goes, bytes and all, when the new one serves."""
-    with filled(tmp_path / "m") as rig:
-        secrets = secrets_of([_everything(rig.made())], [])
-    with Rig(tmp_path / "m", seed=7) as rig:
-        rig.kv.remember(user=USER)
-        assert leaked(secrets, rig.folder) == 0
-        assert len(list(rig.path().parent.parent.iterdir())) == 1
