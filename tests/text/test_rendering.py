@@ -44,10 +44,7 @@ TOKYO = timezone(timedelta(hours=9))
     ("units", "expected"),
     [
         ([*SAID, unit("Much later.", seq=4, day=300)], TOLD),
-        (
-            [unit("One."), unit("Two.", session="2", hour=1)],
-            "Mon 8 May 2023\nAnn: One.\nMon 8 May\nAnn: 2",
-        ),
+        ([unit("1"), unit("2", session="2", hour=1)], "Mon 8 May 2023\nAnn: 1\nMon 8 May\nAnn: 2"),
         ([unit("A fact.", speaker=None)], "Mon 8 May 2023\nA fact."),
         ([unit("x", hour=13, zone=TOKYO)], "Tue 9 May 2023\nAnn: x"),
     ],
