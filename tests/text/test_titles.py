@@ -4,7 +4,7 @@ import pytest
 
 from zibaldone.text.titles import headline, telling
 
-GUITAR = ["Ann, my guitar lesson is today.", "The guitar lesson was great!", "A new dog."]
+GUITAR = ["Ann, my guitar lesson is today.", "Ann, the guitar lesson was great!", "Ann, a dog."]
 MOBY = ["I read Moby-Dick.", "We like Moby-Dick.", "So long is Moby-Dick."]
 
 
