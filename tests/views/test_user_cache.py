@@ -103,3 +103,11 @@ def asked_in_turns(cache: UserCache[str], users: str) -> str:
         else:
             there += user
     return there
+
+
+def test_an_older_value_does_not_replace_a_newer():
+    """The newer was made of more."""
+    cache = UserCache(9)
+    cache.put("a", "new", UserState(5, 5, 0))
+    assert not cache.put("a", "old", AT_1)
+    assert cache.get("a") == "new"
