@@ -201,10 +201,7 @@ def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
             of_view.switch(memory._database, "ann", memory._wiring.notes)
     finally:
         event.remove(engine, "before_cursor_execute", count_down)
-    assert states(memory, "notes") in (
-        [(1, 1, ""), (2, 0, "beside")],
-        [(1, 0, "kept"), (2, 1, "")],
-    )
+    assert states(memory, "notes") in ([(1, 1, ""), (2, 0, "beside")], [(1, 0, "kept"), (2, 1, "")])
     if memory.builds.status("notes", user="ann").standing == "beside":
         memory.builds.switch("notes", user="ann")
     assert states(memory, "notes") == [(1, 0, "kept"), (2, 1, "")]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import Evidence, Message
+from zibaldone import Evidence
 from zibaldone.core import Outdated
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.packing import choose, standing_room
@@ -114,30 +114,6 @@ def test_a_message_is_told_by_one_view():
     made = chosen([EVIDENCE[0], again], 300, 60)
     assert [e.view for e in made.evidence] == ["messages"]
     assert "another view's units of the same messages are in already" in [d.reason for d in made.decisions]
-
-
-def test_a_recall_says_what_its_parts_took(memory):
-    """Rules that fit and evidence; aim and tokens are in the trace."""
-    months = [START + timedelta(days=30 * i) for i in range(8)]
-    said = [
-        f"I finished step {i} of my boat: the {part}."
-        for i, part in enumerate("keel ribs hull deck mast sail rope flag".split())
-    ]
-    memory.add(
-        [
-            Message(text, time=time, session=str(i))
-            for i, (text, time) in enumerate(zip(said, months, strict=True))
-        ],
-        user="ann",
-    )
-    memory.add("Always list dates when I ask about my boat.", user="ann", session="0")
-    memory.maintain()
-    found = memory.recall("Give me a summary of how my boat progressed so far", user="ann", budget_tokens=400)
-    assert found.trace.aim == "overview"
-    assert [part.name for part in found.trace.parts] == ["standing", "evidence"]
-    assert all(part.tokens <= part.room_tokens for part in found.trace.parts[:1])
-    assert found.text.startswith("Always known:\n- Always list dates when I ask about my boat.")
-    assert memory.recall("Which deck?", user="ann", min_confidence=0).trace.aim == "fact"
 
 
 @pytest.mark.parametrize("budget", range(60, 120, 7))

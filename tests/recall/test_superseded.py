@@ -136,17 +136,6 @@ def test_who_leaves_the_notes_out_sees_no_mark(filled):
     assert "no longer holds" in ask(filled, views=None).text
 
 
-def test_another_user_s_messages_end_nothing(memory):
-    """Neither a mark nor a successor crosses the wall, though seqs and words are the same."""
-    say(memory, OLD, "I made soup.")
-    say(memory, OLD, "I made soup.", NEW, user="bea")
-    for found in (ask(memory), ask(memory, views=None)):
-        assert "no longer holds" not in found.text
-        assert "Lee" not in found.text
-    assert "Lee" not in str(memory.search(QUESTION, user="ann"))
-    assert MARK in ask(memory, user="bea").text
-
-
 def test_a_recall_of_the_past_knows_nothing_of_later_messages(filled):
     """Until Tuesday, Monday's manager held."""
     found = ask(filled, until=START + timedelta(days=1, hours=1))

@@ -11,14 +11,7 @@ from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.question import Question, parse_question
-from zibaldone.search.ranker import (
-    AssistantShare,
-    TalkWeights,
-    Weights,
-    best_first,
-    features,
-    score,
-)
+from zibaldone.search.ranker import AssistantShare, TalkWeights, Weights, best_first, features, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms

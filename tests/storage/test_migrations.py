@@ -50,14 +50,7 @@ def test_a_fresh_folder_has_the_tables_of_the_schema(database):
 
 # What was measured of an embedder is no user's, nor are the bucket and what workers keep; a key is looked up
 # before its user is known, and a block by a digest.
-NOBODY_S = {
-    "migrations",
-    "server_keys",
-    "stored_objects",
-    "bucket",
-    "maintained_views",
-    "sealing",
-}
+NOBODY_S = {"migrations", "server_keys", "stored_objects", "bucket", "maintained_views", "sealing"}
 
 
 @pytest.mark.parametrize(
@@ -67,16 +60,6 @@ def test_every_key_begins_with_the_user(table):
     """A database that is split by user finds every row of one user in one place."""
     assert [c.name for c in table.primary_key][0] == "user"  # noqa: RUF015 - the order is the point
     assert all(next(iter(index.columns)).name == "user" for index in table.indexes)
-
-
-def test_each_migration_is_recorded(database):
-    """The record has a row for the schema, and one per migration, in order, with its name."""
-    with database.read() as connection:
-        rows = connection.execute(text("SELECT number, name FROM migrations ORDER BY number")).all()
-    assert [tuple(row) for row in rows] == [
-        (FIRST, "schema"),
-        *((i, m.__name__) for i, m in enumerate(MIGRATIONS, FIRST + 1)),
-    ]
 
 
 def test_a_folder_that_kept_themes_keeps_none(database):

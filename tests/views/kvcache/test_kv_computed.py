@@ -2,16 +2,7 @@
 
 import pytest
 import torch
-from kv_models import (
-    ASKED,
-    EOS,
-    FAMILIES,
-    QUESTION,
-    TEN,
-    context_of,
-    encoder_of,
-    tapped,
-)
+from kv_models import ASKED, EOS, FAMILIES, QUESTION, TEN, context_of, encoder_of, tapped
 
 from zibaldone.views.kvcache.generate.generation import complete_kv, generate
 

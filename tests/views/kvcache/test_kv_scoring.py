@@ -82,13 +82,7 @@ def table1(rows, normalization, aggregation, c=60):
 def test_four_strategies(normalization, aggregation, c):
     """Each is the naive formula, over rows that come in parts."""
     layers = [numbers(4, 9, seed=3), numbers(1, 9, seed=4) * 3, numbers(2, 9, seed=5)]
-    found = aggregate(
-        iter(layers),
-        9,
-        normalization,
-        aggregation,
-        rank_constant=c,
-    )
+    found = aggregate(iter(layers), 9, normalization, aggregation, rank_constant=c)
     naive = table1(torch.cat(layers), normalization, aggregation, c)
     assert np.allclose(np.exp(found.best), naive, rtol=1e-5)
     order = np.lexsort((np.arange(9), *(-tie for tie in reversed(found.ties)), -found.best))

@@ -194,15 +194,6 @@ def test_a_message_forgotten_meanwhile_leaves_no_note(opened, script, party):
     assert notes(memory) == []
 
 
-def test_one_user_s_notes_go_with_nobody_else_s_session(memory, script, party):
-    """Neither to the model nor into a recall."""
-    say(memory, PARTY)
-    say(memory, MOVED, user="bea")
-    memory.maintain()
-    assert [given["notes"] for given in script.given] == [[], []]
-    assert notes(memory, "bea") == [("The party moved to the 10th.", True)]
-
-
 @pytest.mark.wide
 def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
     """However many notes there are."""
