@@ -18,6 +18,8 @@ def test_a_longer_message_is_read_from_its_beginning_to_the_end_of_a_word():
     assert message.content.startswith(read)
     assert MESSAGE_CHARS_READ - 10 < len(read) <= MESSAGE_CHARS_READ
     assert read.endswith("word")
+    whole = Message("x" * MESSAGE_CHARS_READ)
+    assert as_read(whole) is whole
 
 
 def test_a_question_is_read_at_both_ends():
@@ -27,6 +29,8 @@ def test_a_question_is_read_at_both_ends():
     assert read.endswith(" And what is her dog called?")
     assert set(read.split()) <= {*"Where does Ann live? pasted And what is her dog called?".split()}
     assert len(read) <= QUESTION_CHARS_READ
+    whole = "x " * (QUESTION_CHARS_READ // 2)
+    assert question_as_read(whole) == whole
 
 
 @pytest.mark.parametrize(
