@@ -44,3 +44,9 @@ def test_two_means_finds_two_heaps():
     heaps = unit(np.array([[1, 0.1], [1, 0], [1, 0.2], [0.1, 1], [0, 1], [0.2, 1]]))
     guess = np.array([False, False, True, True, True, False])
     assert two_means(heaps, guess).tolist() == [False, False, False, True, True, True]
+
+
+def test_nothing_is_one_group_of_nothing():
+    """No rows, no groups; a zero row is like no other."""
+    assert agglomerate(np.zeros((0, 0)), linkage="mean") == []
+    assert agglomerate(np.zeros((2, 2)), linkage="centroid", least=0.1) == [[0], [1]]
