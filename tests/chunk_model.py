@@ -46,11 +46,7 @@ def joint(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def chunk_model(**tasks: Answering) -> ScriptedModel:
     """Answers with these functions of a task's inputs, and with the plain ones above for the others."""
-    answers = {
-        "compress": compress,
-        "select_related": select,
-        "joint_compact": joint,
-    } | tasks
+    answers = {"compress": compress, "select_related": select, "joint_compact": joint} | tasks
 
     def answer(request: ChatRequest) -> Mapping[str, Any]:
         return answers[request.task.removeprefix("chunks.")](inputs_of(request))

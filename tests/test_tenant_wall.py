@@ -92,9 +92,7 @@ def everything(memory, user, path):
 
 
 @pytest.mark.parametrize(
-    "embedder",
-    [None, pytest.param(HashEmbedder(), marks=pytest.mark.exhaustive)],
-    ids=["default", "hash"],
+    "embedder", [None, pytest.param(HashEmbedder(), marks=pytest.mark.exhaustive)], ids=["default", "hash"]
 )
 def test_another_user_changes_nothing(opened, tmp_path, embedder):
     """Bit-equal answers for Ann, whatever a second user of the same words, names and ids adds and forgets.

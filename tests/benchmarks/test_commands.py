@@ -168,26 +168,6 @@ def test_speed_has_a_row_for_each_size(command, monkeypatch):
     assert all(row[name] > 0 for name in speed.Speed.__slots__)
 
 
-def test_repeated_turns_are_others_each_time():
-    """Other names and sessions, a day on, so that nothing is found twice."""
-    turns = speed.made_up_turns(2)
-    first, _, again, _ = (next(lap) for lap in [speed.repeated(turns)] * 4)
-    assert (first.speaker, first.session) == (turns[0].speaker, "0/0")
-    assert again.speaker != first.speaker
-    assert (again.time - first.time).days == 1
-
-
-def test_serving_takes_users_from_conversations(paths):
-    """What somebody says and what is answered, after a history, without end."""
-    (user,) = serving.users_of(load("locomo", paths["locomo"]), 1, 2)
-    assert [message.speaker for message in user.history] == ["Ann", "Ben"]
-    assert next(user.exchanges) == (
-        "We flew to Lisbon and ate custard tarts.",
-        "I quit my job at the brewery.",
-    )
-    assert next(user.exchanges)[0].startswith("I adopted a greyhound")
-
-
 @pytest.mark.wide
 @pytest.mark.enable_socket
 @pytest.mark.allow_hosts(["127.0.0.1"])

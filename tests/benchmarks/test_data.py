@@ -47,13 +47,8 @@ def test_beam_evidence_is_what_the_user_said(paths):
     assert chat.evidence(dog) == ["I adopted a greyhound called Comet."]
     assert dog.nuggets == ("the dog is Comet",)
     assert not questions["What is my cat called?"].known
+    assert "Where is the cat?" not in questions  # a part of a chat does not answer it
     assert (chat.name, dog.asked_at.day, dog.visible) == ("3", 15, 4)
-
-
-def test_beam_questions_about_what_is_not_there_are_left_out(paths):
-    """A part of a chat does not answer them."""
-    _, questions = only("beam", paths)
-    assert "Where is the cat?" not in questions
 
 
 def test_beam_plans_are_named_by_place(paths):

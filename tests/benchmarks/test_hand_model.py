@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from benchmarks.hand_model import MODEL, HandModelServer
-from zibaldone.errors import ModelFailed, QuestionOpen
+from zibaldone.errors import QuestionOpen
 from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.recorded import RecordedModel
@@ -98,16 +98,3 @@ def test_a_faulty_answer_is_told_and_can_be_mended(chat, tmp_path, capsys):
             said += capsys.readouterr().out
         answers.write_text(json.dumps({"id": path.stem, "answer": "yes"}))
         assert asked.result().text == "yes"
-
-
-def test_a_request_is_broken_off_when_the_server_closes(tmp_path):
-    """And not before."""
-    served = HandModelServer(tmp_path / "hand", poll_s=0.01)
-    client = OpenAIChat(MODEL, base_url=served.url, api_key="none", timeout_s=20, max_retries=0)
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(client.chat, ask(1))
-        pages(tmp_path / "hand", 1)
-        served.close()
-        with pytest.raises(ModelFailed):
-            asked.result()
-    client.close()

@@ -2,12 +2,10 @@
 
 import queue
 import threading
-from collections import Counter
 
 import pytest
 
 from zibaldone import MemAttention
-from zibaldone.engine import maintenance
 from zibaldone.engine.maintenance import OwnModelFailed
 from zibaldone.engine.worker import BackgroundWorker, Stopped
 from zibaldone.errors import ClosedMemory, ModelUnavailable, StorageBusy, StorageCorrupt
@@ -83,30 +81,6 @@ def test_a_full_queue_loses_nobody(started):
     gate.set()
     assert worker.idle(20)
     assert done == set(everybody)
-
-
-def test_a_full_queue_in_which_nobody_s_turn_has_come_is_waited_for():
-    """The thread sleeps until the first turn comes, though it may not look for others meanwhile."""
-    now, waits, done = [0.0], [], queue.Queue()
-    patched = pytest.MonkeyPatch()
-
-    def maintain(user):
-        patched.undo()
-        done.put(user)
-
-    def wait(timeout_s):
-        waits.append(timeout_s)
-        now[0] += timeout_s
-
-    worker = BackgroundWorker(
-        maintain, lambda _: [], threads=1, queue_users=1, poll_s=60, gather_s=30, clock=lambda: now[0]
-    )
-    worker.notify("ann")
-    patched.setattr(worker._changed, "wait", wait)
-    worker.start()
-    assert done.get(timeout=20) == "ann"
-    assert worker.stop(20)
-    assert waits == [30]
 
 
 def test_a_failing_model_is_tried_again_after_longer_and_longer(started, caplog):
@@ -212,25 +186,6 @@ def test_who_has_much_to_be_read_lets_the_others_go_first(started):
     assert left == {"ann": 0, "bea": 0, "cid": 0}
     assert turns[:3] == ["ann", "bea", "cid"]
     assert turns[3:] == ["ann", "cid", "ann", "ann"]
-
-
-def test_a_long_backlog_is_read_in_turns(opened, monkeypatch):
-    """With turns of no time a user is read step by step, and who has little is done in between."""
-    memory = opened(embedder=HashEmbedder(16), chat=None, maintained=["notes"], batch_messages=2)
-    for user, count in (("ann", 12), ("bea", 2), ("cid", 2)):
-        memory.add([f"I repaired clock {i} on 3 May 2023." for i in range(count)], user=user)
-    steps, original = [], maintenance._step
-
-    def step(database, user, *arguments, **options):
-        steps.append(user)
-        return original(database, user, *arguments, **options)
-
-    monkeypatch.setattr(maintenance, "_step", step)
-    memory.admin.start_worker(threads=1, turn_s=0)
-    assert memory._wiring.worker.idle(20)
-    assert memory._wiring.backlog.look() == []
-    assert Counter(steps) == {"ann": 6, "bea": 1, "cid": 1}
-    assert max(steps.index("bea"), steps.index("cid")) < 3
 
 
 def test_others_work_is_seen_however_busy_one_s_own_users_are(started):

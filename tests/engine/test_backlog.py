@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from anywhere import EVERYWHERE
-from zibaldone.engine import backlog, maintenance
-from zibaldone.engine.maintenance import Stopped
+from zibaldone.engine import backlog
 from zibaldone.storage.schema import maintained_views, users
 from zibaldone.testing import HashEmbedder
 
@@ -160,18 +159,6 @@ def test_whom_nobody_marked_is_found_all_the_same(opened, monkeypatch):
 
 
 @EVERYWHERE
-def test_new_settings_concern_everybody(opened):
-    """Another embedder marks nobody, and everybody's views are made anew."""
-    first = opened()
-    for name in ("ann", "bea"):
-        first.add("I moved to Oslo.", user=name)
-    settle(first)
-    first.close()
-    second = opened(embedder=HashEmbedder(8))
-    assert sorted(second._wiring.backlog.look()) == ["ann", "bea"]
-
-
-@EVERYWHERE
 def test_each_look_takes_as_many_as_there_is_room_for_and_the_next_goes_on(opened):
     """No user is passed over, however few are taken at a time."""
     memory = opened()
@@ -181,34 +168,3 @@ def test_each_look_takes_as_many_as_there_is_room_for_and_the_next_goes_on(opene
     seen = [memory._wiring.backlog.look(2) for _ in range(2 * len(names))]
     assert {user for look in seen for user in look} == set(names)
     assert max(len(look) for look in seen) == 2
-
-
-@EVERYWHERE
-def test_what_a_killed_rebuild_left_is_marked(opened):
-    """A worker finishes it."""
-    memory = opened()
-    memory.add(["I moved to Oslo."] * 3, user="ann")
-    settle(memory)
-
-    def stop():
-        raise Stopped
-
-    with pytest.raises(Stopped):
-        maintenance.rebuild(memory._database, "ann", memory._wiring.views["notes"], check=stop)
-    assert marked(memory) == {"ann"}
-    assert memory._wiring.backlog.look() == ["ann"]
-    settle(memory)
-
-
-def test_forgetting_and_choosing_mark_too(opened):
-    """Whatever changes what views keep is looked at once more."""
-    memory = opened()
-    memory.add(["I moved to Oslo.", "My sister is Ida."], user="ann")
-    memory.builds.rebuild("notes", user="ann", beside=True)
-    settle(memory)
-    memory.builds.switch("notes", user="ann")
-    assert marked(memory) == {"ann"}
-    settle(memory)
-    memory.forget(user="ann", seqs=[1])
-    assert marked(memory) == {"ann"}
-    settle(memory)

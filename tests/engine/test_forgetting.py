@@ -6,7 +6,7 @@ import random
 import pytest
 
 from traces import Traceable, serial, serials
-from zibaldone import Counted, InvalidInput, Memory, Receipt, Removed, StorageBusy, StorageUnusable
+from zibaldone import Counted, InvalidInput, Memory, Receipt, Removed, StorageUnusable
 from zibaldone.storage.objects import FileObjects
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 
@@ -194,6 +194,7 @@ def test_no_byte_is_left_beside_the_content(memory):
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (1, 2))])
+@pytest.mark.wide
 def test_no_byte_is_left_after_pages_moved(opened, seed):
     """Thousands of messages of four users, forgotten at random between adds: no trace of any of them.
 
@@ -219,18 +220,6 @@ def test_no_byte_is_left_after_pages_moved(opened, seed):
         left = serials(memory.path)
         assert not left & gone
         assert left >= set(alive.values())
-
-
-def test_a_view_whose_files_cannot_be_cleaned_yet(filled, monkeypatch):
-    """The messages are gone, and the receipt does not claim that the files are clean."""
-
-    def busy(*_):
-        raise StorageBusy("another process writes")
-
-    monkeypatch.setattr(filled._wiring.chunks, "refresh", busy)
-    receipt = filled.forget(user="ann", seqs=[1])
-    assert (receipt.seqs, receipt.purged) == ((1,), False)
-    assert 1 not in {message.seq for message in filled.messages(user="ann")}
 
 
 def test_what_a_broken_off_forgetting_left_goes_with_the_next(tmp_path, monkeypatch):

@@ -49,53 +49,11 @@ def append(database, number, user="ann"):
         return log.append(connection, user, [Message(f"Fact {i}.") for i in range(number)], NOW).stored
 
 
-def forget(database, seqs):
-    """Remove messages from the log alone."""
-    with database.write() as connection:
-        log.remove(connection, "ann", seqs)
-
-
 def state(database, view):
     """(generation, fingerprint, cursor) of what serves, None when nothing does."""
     with database.read() as connection:
         found = serving(connection, "ann", view)
     return found and (found.number, found.fingerprint, found.cursor)
-
-
-def test_a_view_reads_the_log_in_order_in_batches(database):
-    """Each message once, by seq, no more at a time than a batch."""
-    append(database, 10)
-    view = Reader(batch_messages=4)
-    assert advance(database, "ann", view)
-    assert view.committed == [(1, [1, 2, 3, 4]), (1, [5, 6, 7, 8]), (1, [9, 10])]
-    assert state(database, view) == (1, "one", 10)
-
-
-def test_nothing_to_read_starts_no_generation(database):
-    """A user without messages costs nothing."""
-    view = Reader()
-    assert advance(database, "ann", view)
-    assert state(database, view) is None
-
-
-def test_gaps_of_forgotten_messages_are_passed(database):
-    """Seqs that went are not read, and the cursor passes them, even at the end of the log."""
-    append(database, 9)
-    forget(database, [2, 4, 5, 8, 9])
-    view = Reader(batch_messages=3)
-    assert advance(database, "ann", view)
-    assert view.committed == [(1, [1, 3, 6]), (1, [7])]
-    assert state(database, view) == (1, "one", 9)
-
-
-def test_a_log_of_which_all_was_forgotten_is_read_to_its_end(database):
-    """The cursor reaches the last seq ever given, so that the next add goes along."""
-    append(database, 3)
-    forget(database, [1, 2, 3])
-    view = Reader()
-    assert advance(database, "ann", view)
-    assert view.committed == []
-    assert state(database, view) == (1, "one", 3)
 
 
 def test_a_model_that_fails_is_told_in_the_log_of_the_program(database, caplog):
@@ -112,33 +70,6 @@ def test_a_model_that_fails_is_told_in_the_log_of_the_program(database, caplog):
     assert "reader" in caplog.text
     assert "'ann'" in caplog.text
     assert "the model is asleep" in caplog.text
-
-
-def test_fresh_messages_are_committed_with_the_log(database):
-    """The first messages of a user start a generation, the following go on in it."""
-    view = Reader()
-    for expected in ([1, 2], [3, 4]):
-        with database.write() as connection:
-            stored = log.append(connection, "ann", [Message("a"), Message("b")], NOW).stored
-            assert commit_new(connection, "ann", view, stored, 2)
-        assert view.committed[-1] == (1, expected)
-    assert state(database, view) == (1, "one", 4)
-
-
-@pytest.mark.parametrize("fingerprint", ["one", "two"])
-def test_fresh_messages_wait_behind_others(database, fingerprint):
-    """A view that lags, or that serves another model's generation, is left to advance."""
-    view = Reader()
-    append(database, 1)
-    assert advance(database, "ann", view)
-    if fingerprint == "one":
-        append(database, 1)
-    other = Reader(fingerprint)
-    with database.write() as connection:
-        stored = log.append(connection, "ann", [Message("b")], NOW).stored
-        assert not commit_new(connection, "ann", other, stored, 1)
-    assert other.committed == []
-    assert state(database, view) == (1, "one", 1)
 
 
 def test_a_rebuild_that_another_process_finished_is_done(database):
@@ -167,23 +98,6 @@ def test_a_rebuild_that_another_model_took_over_is_left_alone(database):
         assert generations.building(connection, "ann", view) is None
 
 
-def test_every_step_is_seen_by_other_processes(database):
-    """The user's version rises with what a view has read, so that caches look again."""
-    append(database, 1)
-    with database.read() as connection:
-        before = log.state(connection, "ann")
-    view = Reader()
-    assert advance(database, "ann", view)
-    with database.read() as connection:
-        read = log.state(connection, "ann")
-    rebuild(database, "ann", view)
-    with database.read() as connection:
-        rebuilt = log.state(connection, "ann")
-    assert before.version < read.version < rebuilt.version
-    assert before.deletions == read.deletions < rebuilt.deletions
-    assert rebuilt.last_seq == 1
-
-
 def test_a_first_build_beside_a_rebuild(database):
     """Who reads for the first time while another process rebuilds gets a generation of another number."""
     append(database, 4)
@@ -195,3 +109,19 @@ def test_a_first_build_beside_a_rebuild(database):
     assert {number for number, _ in other.committed} == {1}
     assert state(database, view) == (1, "one", 4)
     assert other.dropped == [1, 2]
+
+
+@pytest.mark.parametrize("fingerprint", ["one", "two"])
+def test_fresh_messages_wait_behind_others(database, fingerprint):
+    """A view that lags, or that serves another model's generation, is left to advance."""
+    view = Reader()
+    append(database, 1)
+    assert advance(database, "ann", view)
+    if fingerprint == "one":
+        append(database, 1)
+    other = Reader(fingerprint)
+    with database.write() as connection:
+        stored = log.append(connection, "ann", [Message("b")], NOW).stored
+        assert not commit_new(connection, "ann", other, stored, 1)
+    assert other.committed == []
+    assert state(database, view) == (1, "one", 1)

@@ -3,13 +3,11 @@
 import threading
 
 import pytest
-from sqlalchemy import event
 
 from zibaldone import MemAttention
 from zibaldone.engine import maintenance
 from zibaldone.engine.generations import building, serving, users_behind
-from zibaldone.engine.maintenance import Stopped
-from zibaldone.errors import ModelUnavailable, StorageCorrupt
+from zibaldone.errors import StorageCorrupt
 from zibaldone.testing import HashEmbedder
 
 CHUNKS = {
@@ -114,23 +112,6 @@ def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memo
     assert again.admin.check().faults == ()
 
 
-def test_a_rebuild_under_way_is_left_to_who_is_at_it(memory, monkeypatch):
-    """A maintenance of the same process beside it reads nothing twice."""
-    memory.add(FACTS, user="ann")
-    memory.maintain()
-    prepare, prepared = memory._wiring.chunks.prepare, []
-
-    def beside(messages, basis=None, progress=None):
-        prepared.append(messages[0].seq)
-        if len(prepared) == 1:
-            memory.maintain(user="ann")
-        return prepare(messages, basis, progress)
-
-    monkeypatch.setattr(memory._wiring.chunks, "prepare", beside)
-    memory.builds.rebuild(user="ann", view="chunks")
-    assert prepared == [1, 5, 9]
-
-
 def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     """Ctrl-C is raised at once, and the step under way ends without a trace."""
     memory.add(FACTS, user="ann")
@@ -166,20 +147,6 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     assert memory.user("ann").chunks()
 
 
-def test_a_rebuild_stops_between_two_steps(memory):
-    """Who stops the background worker need not wait for the whole log."""
-    memory.add(FACTS, user="ann")
-    checks = iter([None] * 3)
-
-    def check():
-        if next(checks, "stop") == "stop":
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        maintenance.rebuild(memory._database, "ann", memory._wiring.chunks, check=check)
-    assert generations_of(memory)[1].cursor == 4
-
-
 def test_who_is_behind_is_found_in_one_look(memory):
     """Unread messages, another embedder's vectors, half a generation: by one query, not user by user."""
     for i in range(20):
@@ -195,41 +162,6 @@ def test_who_is_behind_is_found_in_one_look(memory):
     assert memory._wiring.backlog.look() == ["user 03"]
 
 
-def test_the_first_maintenance_of_a_process_looks_at_nobody_who_is_not_behind(opened):
-    """By default it finds who is behind in one look: what it asks does not grow with the users."""
-    first = opened(embedder=HashEmbedder())
-    for user in range(40):
-        first.add("I feed the zebra.", user=f"user {user}")
-    first.maintain()
-    first.close()
-    memory = opened(embedder=HashEmbedder())
-    statements = []
-    event.listen(memory._database._engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
-    assert memory.maintain().users == 40
-    assert len(statements) < 30
-
-
-def test_an_idle_maintenance_asks_little_of_the_database(memory):
-    """When nothing has changed, users cost no query each; who changed is put in order again."""
-    for i in range(30):
-        memory.add(FACTS[:2], user=f"user {i:02}")
-    memory.maintain()
-    memory.maintain()
-    statements = []
-    event.listen(memory._database._engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
-    report = memory.maintain()
-    assert (report.users, report.messages, report.behind) == (30, 0, ())
-    assert len(statements) < 30
-    tended = []
-    housekeep = memory._wiring.chunks.housekeep
-    memory._wiring.chunks.housekeep = lambda database, generation, **options: (
-        tended.append(generation.user) or housekeep(database, generation, **options)
-    )
-    memory.forget(user="user 07", seqs=[1])
-    memory.maintain()
-    assert tended == ["user 07"]
-
-
 def test_progress_counts_what_a_rebuild_reads(opened, memory):
     """With other settings everything is read again, and the last call of progress says so."""
     memory.add(FACTS, user="ann")
@@ -239,23 +171,3 @@ def test_progress_counts_what_a_rebuild_reads(opened, memory):
     again = opened(**CHUNKS, embedder=HashEmbedder(32))
     again.maintain(progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (24, 24)
-
-
-def test_a_model_that_is_down_is_told_to_the_background_as_it_is(opened):
-    """The report carries the error itself, by which the worker knows who has to wait."""
-
-    class Down(HashEmbedder):
-        down = False
-
-        def embed(self, texts):
-            if self.down:
-                raise ModelUnavailable("no answer")
-            return super().embed(texts)
-
-    embedder = Down(32)
-    memory = opened(**CHUNKS, embedder=embedder)
-    memory.add(FACTS, user="ann")
-    embedder.down = True
-    (behind,) = memory.maintain().behind
-    assert isinstance(behind.error, ModelUnavailable)
-    assert behind.reason == "no answer"

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import threading
 
 import pytest
 from sqlalchemy import event, text
@@ -202,10 +201,7 @@ def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
             of_view.switch(memory._database, "ann", memory._wiring.notes)
     finally:
         event.remove(engine, "before_cursor_execute", count_down)
-    assert states(memory, "notes") in (
-        [(1, 1, ""), (2, 0, "beside")],
-        [(1, 0, "kept"), (2, 1, "")],
-    )
+    assert states(memory, "notes") in ([(1, 1, ""), (2, 0, "beside")], [(1, 0, "kept"), (2, 1, "")])
     if memory.builds.status("notes", user="ann").standing == "beside":
         memory.builds.switch("notes", user="ann")
     assert states(memory, "notes") == [(1, 0, "kept"), (2, 1, "")]
@@ -261,20 +257,6 @@ def test_forgetting_reaches_both_builds_and_the_memory_of_both(memory, tmp_path)
     assert "Porto" not in recalled(memory)[0]
     memory.builds.rollback(user="ann")
     assert "Porto" not in recalled(memory)[0]
-
-
-def test_verifying_finds_a_leftover_in_the_build_that_does_not_serve(memory):
-    """Rows of the kept build are looked at like any others."""
-    memory.builds.rebuild("notes", user="ann", beside=True)
-    memory.builds.switch("notes", user="ann")
-    receipt = memory.forget(user="ann", seqs=[3], keep_texts=True)
-    with memory._database.write() as connection:
-        connection.execute(
-            text("UPDATE units SET text = :said WHERE view = 'notes' AND generation = 1 AND seq = 1"),
-            {"said": TALK[2]},
-        )
-    leftovers = memory.admin.verify(receipt).leftovers
-    assert any("units" in leftover.where for leftover in leftovers)
 
 
 def test_the_check_looks_at_the_kept_build(memory):
@@ -386,68 +368,3 @@ def test_an_estimate_is_what_a_rebuild_then_asks(memory, bad):
     embedded = memory.builds.estimate("messages", user="ann")
     assert (embedded.calls, embedded.embedded_texts) == (0, len(TALK))
     assert embedded.embedded_tokens == sum(memory.admin.count_tokens(words) for words in TALK)
-
-
-def test_an_estimate_of_a_long_log_is_scaled(opened):
-    """It is measured on the newest 512 messages, and says so."""
-    memory = opened(embedder=HashEmbedder())
-    memory.add([f"Fact {i}." for i in range(1024)], user="ann")
-    estimate = memory.builds.estimate(user="ann")
-    assert (estimate.messages, estimate.rehearsed, estimate.embedded_texts) == (1024, 512, 1024)
-
-
-def test_content_that_changed_is_paired_by_its_sources(memory):
-    """Of the same messages and kind, but other words; the rest is added or gone."""
-    memory.builds.rebuild("notes", user="ann", beside=True)
-    with memory._database.write() as connection:
-        for sql in (
-            "UPDATE units SET text = 'Ida lives somewhere.', start = 0 WHERE generation = 2 AND seq = 2",
-            "DELETE FROM units WHERE generation = 2 AND seq = 4",
-        ):
-            connection.execute(text(sql + " AND view = 'notes'"))
-    diff = memory.builds.diff("notes", user="ann")
-    assert [(pair.before.sources, pair.after.text) for pair in diff.changed] == [
-        ((2,), "Ida lives somewhere.")
-    ]
-    assert [content.sources for content in diff.gone] == [(4,)]
-    assert diff.added == ()
-
-
-def test_recalls_beside_a_switch_are_of_one_build_or_the_other(memory):
-    """While one thread switches to and fro, another recalls: never without vectors, never of both.
-
-    A recall is asked three times at most, so no more than two switches come in one.
-    """
-    memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
-    memory.builds.switch(user="ann")
-    wrong, done, recalls_made = [], threading.Event(), threading.Semaphore(0)
-
-    def recalls():
-        while not done.is_set():
-            wrong.extend(note for note in recalled(memory)[1] if note)
-            recalls_made.release()
-
-    thread = threading.Thread(target=recalls)
-    thread.start()
-    try:
-        for _ in range(10):
-            memory.builds.rollback(user="ann")
-            while recalls_made.acquire(blocking=False):
-                pass  # those made before the switch
-            assert recalls_made.acquire(timeout=30)
-    finally:
-        done.set()
-        thread.join()
-    assert wrong == []
-
-
-def test_a_difference_is_a_read_of_what_was_said(opened):
-    """It is noted where memory is audited."""
-    memory = opened(embedder=HashEmbedder(), audit=True)
-    memory.add(TALK, user="ann")
-    memory.builds.rebuild(user="ann", beside=True)
-    memory.builds.diff(user="ann")
-    assert [(entry.action, entry.operation) for entry in memory.admin.audit(user="ann")][-1] == (
-        "read",
-        "diff",
-    )

@@ -1,7 +1,6 @@
 """Recalls go before the background's maintenance, which comes to its own all the same."""
 
 import threading
-import time
 
 import pytest
 
@@ -45,14 +44,6 @@ def test_nobody_gives_way_without_end():
         thread, done = standing_aside(way)
         thread.join(10)
         assert done.is_set()
-
-
-def test_an_error_gives_the_way_back():
-    """Nobody waits for who has failed."""
-    way = RecallPriority(longest_s=60)
-    with pytest.raises(ZeroDivisionError), way.held():
-        raise ZeroDivisionError
-    way.pause()
 
 
 class Counting(RecallPriority):
@@ -102,12 +93,3 @@ def test_whoever_asks_has_the_way_until_they_are_answered(maintained, monkeypatc
     getattr(maintained, ask)("How many boats?", user="ann")
     assert seen == [1]
     assert maintained._wiring.recall_priority._under_way == 0
-
-
-def test_stopping_waits_for_nobody_who_has_the_way(maintained):
-    """The worker ends between two steps."""
-    maintained._wiring.worker.start()
-    with maintained._wiring.recall_priority.held():
-        began = time.monotonic()
-        assert maintained._wiring.worker.stop(20)
-    assert time.monotonic() - began < 20

@@ -289,18 +289,6 @@ def test_words_of_memory_itself(opened):
     assert (verified.ok, verified.leftovers) == (True, ())
 
 
-def test_what_memory_notes_of_a_correction(opened):
-    """Whose words are corrected is no text of the user's; metadata of the user's own is."""
-    memory = opened(embedder=HashEmbedder(16))
-    talk = [{"content": text, "role": "assistant", "metadata": {"mood": "serene"}} for text in ALIVE]
-    memory.add(talk, user="ann")
-    memory.update(2, "Black tea, then.", user="ann")
-    receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
-    assert {"mood", "serene", "Black tea, then."} <= set(receipt.texts)
-    assert not {"corrects", "assistant", "role"} & set(receipt.texts)
-    assert memory.admin.verify(receipt).leftovers == ()
-
-
 def test_rows_that_refer_to_what_is_gone(opened):
     """Such a row is a leftover without a word of text; it is found without the texts, too."""
     memory = opened(embedder=HashEmbedder(16))

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from zibaldone import InvalidInput, Retention, RetentionRule, StorageCorrupt
-from zibaldone.storage.sqlite import SqliteDatabase
 from zibaldone.testing import HashEmbedder
 
 DAYS = [400, 100, 40, 10, 0]
@@ -145,19 +144,6 @@ def test_a_damaged_policy_holds_nobody_else_up(told, opened):
     memory.user("ann").retain(None)
     assert memory.admin.check().ok
     assert [receipt.user for receipt in memory.maintain().forgotten] == ["ann"]
-
-
-def test_the_files_are_written_anew_once_for_all_users(told, monkeypatch):
-    """However many have something that goes: it takes as long as the memory is large."""
-    purges = []
-    purge = SqliteDatabase.purge
-    monkeypatch.setattr(SqliteDatabase, "purge", lambda self: purges.append(self) or purge(self))
-    for user in ("ann", "bea"):
-        told.user(user).retain(Retention([RetentionRule(50)]))
-    done = told.maintain()
-    assert [(receipt.user, receipt.purged) for receipt in done.forgotten] == [("ann", True), ("bea", True)]
-    assert len(purges) == 1
-    assert not told._database.purge_waits()
 
 
 @pytest.mark.parametrize(

@@ -168,26 +168,6 @@ def test_a_ceiling_degrades_without_a_call(task):
     assert (usage.calls, usage.degraded) == (0, 1)
 
 
-def test_a_repair_needs_room_under_the_ceiling_too(task):
-    """When the first call used the day's calls up, the repair is not made."""
-    answer, model, _ = asked(task, "no", GOOD, ceilings=Ceilings(calls_per_user_per_day=1))
-    assert "calls_per_user_per_day is 1" in answer.degraded
-    assert len(model.requests) == 1
-
-
-def test_a_call_s_room_is_free_once_its_cost_is_known(task):
-    """Another thread that asks just then finds the room that the call did not need."""
-
-    class Watched(Meter):
-        def record(self, *args, **figures):
-            super().record(*args, **figures)
-            with self.reserve("ann", 1, 1):
-                pass
-
-    meter = Watched(None, Ceilings(calls_per_user_per_day=2))
-    assert Asker(ScriptedModel([GOOD]), meter, STATIC).ask(task, user="ann").degraded == ""
-
-
 def test_usage_that_the_server_does_not_tell_is_counted(task):
     """Without figures from the server our own tokenizer counts."""
     _, _, meter = asked(task, ChatReply(json.dumps(GOOD)))

@@ -59,20 +59,6 @@ def test_one_question_is_tried_after_a_rest(seconds):
     assert breaker.resting("another") == ""
 
 
-def test_a_trial_that_fails_is_over_whatever_it_counts_for(seconds):
-    """What is asked in parts next counts for nothing before the first rest, and begins the next one."""
-    breaker = Breaker(seconds)
-    for _ in range(9):
-        breaker.failed("key", reason="no", times=0)
-        assert breaker.resting("key") == ""
-    breaker.failed("key", reason="no", times=3)
-    seconds.now += 30
-    assert breaker.resting("key") == ""
-    breaker.failed("key", reason="no", times=0)
-    seconds.now += 59
-    assert "not asked for 1 s more" in breaker.resting("key")
-
-
 def test_a_slow_model_rests_for_ten_times_as_long_as_it_takes(task, seconds):
     """A rest that is over before anything else is done would spare nothing."""
 
@@ -127,13 +113,3 @@ def test_a_model_that_is_down_is_left_alone_by_who_cannot_wait(task, seconds):
         asker.ask(task, user="ann", patient=True)
     assert len(model.requests) == 3
     assert sum(usage.calls for usage in meter.usage()) == 6
-
-
-def test_a_ceiling_is_no_failure_of_the_model(task, seconds):
-    """What was not asked says nothing about the model: unrecorded questions and reached ceilings."""
-    from zibaldone.errors import CeilingReached, ModelFailed
-
-    for error in (CeilingReached("reached"), ModelFailed("not recorded", requests=0)):
-        model = ScriptedModel([error] * 5 + [GOOD])
-        asker = Asker(model, Meter(None), STATIC, seconds)
-        assert [asker.ask(task, user="ann").result.colours for _ in range(6)] == [["grey"]] * 5 + [["red"]]

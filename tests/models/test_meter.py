@@ -115,16 +115,6 @@ def test_what_is_recorded_is_no_longer_reserved():
     assert meter.total("ann").prompt_tokens == 50
 
 
-def test_a_reservation_ends_with_its_call():
-    """A call that failed leaves room for the next."""
-    meter = Meter(None, Ceilings(calls_per_user_per_day=1))
-    for _ in range(3):
-        with pytest.raises(ZeroDivisionError), meter.reserve("ann", 1, 1):
-            raise ZeroDivisionError
-    with meter.reserve("ann", 1, 1), pytest.raises(CeilingReached), meter.reserve("ann", 1, 1):
-        pass
-
-
 def test_figures_wait_while_the_storage_is_full(database, monkeypatch, caplog):
     """A disk that is full stops no recall: the figures are kept, and written with the next."""
     meter = Meter(database)

@@ -1,7 +1,6 @@
 """Whatever a chat model gives or raises, the reply is sound, and every request is counted."""
 
 import json
-import threading
 from collections import deque
 
 import pytest
@@ -13,7 +12,6 @@ from zibaldone.models.base import ChatReply, ChatRequest, Turn
 from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
 from zibaldone.models.static import StaticEmbedder
-from zibaldone.storage.opening import open_database
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 STATIC = StaticEmbedder()
@@ -104,34 +102,3 @@ def test_a_ceiling_of_calls_holds_at_the_server(task, server, client, misbehavio
         assert answer.degraded
     assert "calls_per_user_per_day is 5" in answer.degraded
     assert len(server.requests) == meter.total("ann").calls == 5
-
-
-def test_the_last_connection_is_never_waited_for_with_the_meter_locked(tmp_path):
-    """While every connection is taken, one thread that wants one leaves the meter free for the others."""
-    database = open_database(tmp_path, busy_timeout_s=30)
-    meter = Meter(database, Ceilings(calls_per_user_per_day=9))
-    taken, free = threading.Barrier(33, timeout=30), threading.Event()
-
-    def take():
-        with database.read() as connection:
-            connection.exec_driver_sql("SELECT 1")
-            taken.wait()
-            free.wait(30)
-        meter.record("bea", "tests", "question", calls=1)
-
-    def reserve():
-        with meter.reserve("ann", 1, 1):
-            pass
-
-    threads = [threading.Thread(target=take) for _ in range(32)]
-    for thread in threads:
-        thread.start()
-    taken.wait()
-    waiting = threading.Thread(target=reserve)
-    waiting.start()
-    free.set()
-    for thread in [*threads, waiting]:
-        thread.join(10)
-        assert not thread.is_alive()
-    assert meter.total("bea").calls == 32
-    database.close()

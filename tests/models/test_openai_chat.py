@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 import traceback
 
 import pytest
@@ -130,47 +129,6 @@ def test_a_403_or_404_about_nothing_of_the_kind_may_pass(server, new_client, ref
             new_client(server).chat(REQUEST)
 
 
-def test_the_words_of_the_address_are_no_refusal(server, new_client, refusing):
-    """A base URL that sounds like a parameter makes no difference."""
-    refusing(server, 400, "no")
-    client = new_client(server, base_url=server.base_url + "/temperature/v1")
-    with pytest.raises(ModelFailed, match="no"):
-        client.chat(REQUEST)
-    assert len(server.requests) == 1
-
-
-def test_threads_share_what_is_remembered(server, new_client):
-    """Questions that are refused at the same time are all answered."""
-    server.takes_schemas = False
-    client, replies = new_client(server), []
-    threads = [threading.Thread(target=lambda: replies.append(client.chat(REQUEST))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [reply.text for reply in replies] == ['{"colours": ["red"]}'] * 6
-    assert "response_format" not in server.requests[-1]
-    assert client.chat(REQUEST).attempts == 1
-
-
-@pytest.mark.parametrize(
-    ("usage", "read"),
-    [
-        ({"prompt_tokens": 7, "completion_tokens": 0}, (7, 0)),
-        ({"prompt_tokens": "12", "completion_tokens": -3}, (None, None)),
-        ({"prompt_tokens": 1.5, "completion_tokens": True}, (None, None)),
-        ({"prompt_tokens": 10**30}, (None, None)),
-        (None, (None, None)),
-        ([1], (None, None)),
-    ],
-)
-def test_usage_that_is_no_count_was_not_said(odd, new_client, usage, read):
-    """Whole numbers from 0 are counts; anything else leaves the answer as good as it is."""
-    odd.change = lambda body: body | {"usage": usage}
-    reply = new_client(odd).chat(REQUEST)
-    assert (reply.prompt_tokens, reply.completion_tokens) == read
-
-
 @pytest.mark.parametrize("logprob", ["abc", None, float("nan"), 10**400, [1]])
 def test_log_probabilities_that_are_no_numbers_are_none(odd, new_client, logprob):
     """The answer comes without them."""
@@ -199,13 +157,6 @@ def test_json_that_is_no_chat_completion(odd, new_client, body, says):
     """It is a failure that tells what came instead."""
     odd.change = lambda _: body
     with pytest.raises(ModelFailed, match=says):
-        new_client(odd).chat(REQUEST)
-
-
-def test_json_too_deep_to_be_read(odd, new_client):
-    """A body of nothing but brackets is no answer."""
-    odd.raw = b"[" * 200_000
-    with pytest.raises(ModelFailed, match="not JSON"):
         new_client(odd).chat(REQUEST)
 
 
@@ -238,13 +189,6 @@ def test_a_server_that_quotes_the_key(server, new_client, refusing, status):
     with pytest.raises(ModelFailed, match=r"provided: \[the key\]") as raised:
         new_client(server, api_key=key).chat(REQUEST)
     assert key not in "".join(traceback.format_exception(raised.value))
-
-
-def test_no_key_hides_no_words(server, new_client, refusing):
-    """The stand-in for a missing key is no secret."""
-    refusing(server, 404, "none of the models")
-    with pytest.raises(ModelUnavailable, match="none of the models"):
-        new_client(server).chat(REQUEST)
 
 
 @pytest.mark.parametrize("secret", ["sk-secret\n", "sk-sécret", "sk-\0secret", 7])
@@ -356,14 +300,3 @@ def test_a_schema_that_strict_mode_cannot_say_is_sent_as_it_is(server, new_clien
     sent = server.requests[0]["response_format"]["json_schema"]
     assert sent["strict"] is strict
     assert (sent["schema"] == schema) is not strict
-
-
-def test_content_filters_count_as_refusals(odd, new_client):
-    """Whatever the text, it is not the whole answer of a model that was willing."""
-
-    def change(body):
-        body["choices"][0]["finish_reason"] = "content_filter"
-        return body
-
-    odd.change = change
-    assert new_client(odd).chat(REQUEST).finish == "refusal"

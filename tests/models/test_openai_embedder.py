@@ -77,14 +77,6 @@ def test_an_empty_text_has_a_zero_row_and_is_not_sent(odd, embedder):
     assert [body["input"] for body in odd.requests] == [["dimension"], ["a"]]
 
 
-def test_two_instances_agree(new_embedder):
-    """Another instance of the same name gives the same vectors: they may be compared; a dimension is sent."""
-    first, second = new_embedder(), new_embedder()
-    assert (first.name, first.dimension) == (second.name, second.dimension) == ("openai-fake-64", 64)
-    assert (first.embed(TEXTS) == second.embed(TEXTS)).all()
-    assert new_embedder(dimension=4).embed(["x"]).shape == (1, 4)
-
-
 @pytest.mark.parametrize(
     ("model", "dimension"),
     [("text-embedding-3-small", 1536), ("text-embedding-3-large", 3072), ("text-embedding-ada-002", 1536)],
@@ -137,31 +129,6 @@ def test_vectors_that_are_none(odd, embedder, change, says):
     assert not isinstance(raised.value, ModelUnavailable)
 
 
-def test_large_numbers_are_only_a_length(odd, embedder):
-    """What float32 would overflow on is of unit length all the same."""
-    assert embedder.dimension == 64
-    odd.change = _each(embedding=[1e30] * 64)
-    np.testing.assert_allclose(embedder.embed(["red"]), 1 / 8, atol=1e-6)
-
-
-def test_an_empty_vector_is_no_dimension(odd, embedder):
-    """A dimension that could not be found out is asked for again."""
-    odd.change = _each(embedding=[])
-    with pytest.raises(ModelFailed):
-        _ = embedder.dimension
-    odd.change = lambda data: data
-    assert embedder.dimension == 64
-
-
-def test_a_later_batch_that_fails_fails_the_call(odd, embedder):
-    """There are no rows that nobody computed."""
-    assert embedder.dimension == 64
-    odd.change = lambda data: data if len(data) == 2 else []
-    assert embedder.embed(["a", "b"]).any()
-    with pytest.raises(ModelFailed, match="0 vectors for 1 texts"):
-        embedder.embed(["a", "b", "c"])
-
-
 @pytest.mark.parametrize(
     "misbehaviour", [Misbehaviour.UNAUTHORISED, Misbehaviour.NOT_FOUND, Misbehaviour.HANG]
 )
@@ -181,9 +148,3 @@ def test_arguments_that_cannot_be_meant(dimension):
     """Each is refused by name."""
     with pytest.raises(InvalidInput, match="dimension"):
         OpenAIEmbedder("m", base_url="http://127.0.0.1:1/v1", dimension=dimension)
-
-
-def test_what_is_missing_is_named_by_its_own_variable():
-    """An embedder's address is not the chat model's."""
-    with pytest.raises(InvalidInput, match="ZIBALDONE_EMBED_BASE_URL"):
-        OpenAIEmbedder("m")

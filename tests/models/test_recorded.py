@@ -2,18 +2,15 @@
 
 import json
 import re
-import threading
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelUnavailable, QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob, Turn
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel, page, read_page
+from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
@@ -166,19 +163,6 @@ def test_a_failure_is_not_recorded(tmp_path):
     assert model.chat(REQUEST).text == "Yes."
 
 
-def test_many_at_once_leave_one_whole_page(tmp_path):
-    """Threads with one question never see half a page."""
-    model = RecordedModel(tmp_path, ScriptedModel(lambda _: "x" * 10_000))
-    texts = []
-    threads = [threading.Thread(target=lambda: texts.append(model.chat(REQUEST).text)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert set(texts) == {"x" * 10_000}
-    assert [path.suffix for path in tmp_path.rglob("*.*") if path.is_file()] == [".md"]
-
-
 @pytest.mark.parametrize("damage", ["", "no page", "# tests.ask\n\nno heading"])
 def test_a_damaged_page_is_named(tmp_path, damage):
     """A page that is none says so, with its path and the fix."""
@@ -202,18 +186,3 @@ def test_bad_arguments(tmp_path, options, says):
     """Each is refused by name."""
     with pytest.raises(InvalidInput, match=says):
         RecordedModel(**({"folder": tmp_path} | options))
-
-
-@given(
-    st.text(st.characters(exclude_categories=["Cs"])),
-    st.lists(
-        st.tuples(st.sampled_from(["user", "assistant"]), st.text(st.characters(exclude_categories=["Cs"])))
-    ),
-)
-def test_any_text_comes_back_as_it_was(tmp_path_factory, answer, turns):
-    """Fences, headings and line breaks in prompts and answers do no harm."""
-    path = tmp_path_factory.mktemp("page") / "page.md"
-    request = ChatRequest("t.t", tuple(Turn(role, text) for role, text in turns))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(page(request, ChatReply(answer), "m"))
-    assert read_page(path) == ChatReply(answer)

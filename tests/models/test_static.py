@@ -13,7 +13,6 @@ from tokenizers import Tokenizer
 
 from zibaldone.models import static
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.text.purgeable_cache import forget_texts
 
 FOLDER = Path(find_spec("wordllama").origin).parent
 REFERENCE = Tokenizer.from_file(str(FOLDER / static._TOKENIZER))
@@ -40,16 +39,6 @@ def test_a_long_text_without_spaces_is_counted_whole(monkeypatch):
     assert embedder.count([text]) == [exact]
     monkeypatch.setattr(static, "_LONGEST_PIECE", 1400)
     assert embedder.count([f"{text}。"])[0] == pytest.approx(exact, rel=0.02)
-
-
-def test_words_are_not_kept_when_something_is_forgotten():
-    """What was tokenized before is not in memory afterwards."""
-    embedder = shared_static_embedder()
-    embedder.count(["marmalade zibibbo"])
-    known = (embedder._pieces, embedder._words, embedder._counts)
-    assert [" zibibbo" in known[0], "zibibbo" in known[1], "zibibbo" in known[2]] == [True] * 3
-    forget_texts()
-    assert [len(words) for words in known] == [0, 0, 0]
 
 
 def test_a_vector_is_the_mean_of_the_table_s_rows():

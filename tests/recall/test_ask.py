@@ -3,14 +3,13 @@
 import json
 import shutil
 import threading
-from contextlib import closing
 
 import pytest
 
-from zibaldone import Config, Filter, InvalidInput, Memory, OpenAIChat, TooMany
+from zibaldone import Config, Filter, InvalidInput, Memory, TooMany
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.base import ChatReply
-from zibaldone.testing import FakeOpenAIServer, FrozenClock, Misbehaviour, ScriptedModel
+from zibaldone.testing import FrozenClock, ScriptedModel
 
 
 def ann(content, time, session, **fields):
@@ -43,11 +42,6 @@ def sent(request):
 def texts(request):
     """Of the evidence in it."""
     return [entry["text"] for entry in sent(request)["evidence"]]
-
-
-def client(server):
-    """The real client of a server."""
-    return OpenAIChat("m", base_url=server.base_url, api_key="k")
 
 
 @pytest.fixture(scope="module")
@@ -173,13 +167,6 @@ def test_a_model_is_told_of_queries_that_bring_nothing(memory):
         "quantum chromodynamics (nothing further clearly about it)",
         "Pip (nothing new)",
     ]
-
-
-def test_nobody_else_s_words_come(memory):
-    """Whatever the model asks, it is of this user."""
-    model = ScriptedModel([{"queries": [{"query": "my beagle Rex bites"}]}, {"answer": "no", "known": False}])
-    memory.ask("Does my dog bite?", user="ann", chat=model)
-    assert not any("Rex" in text for request in model.requests for text in texts(request))
 
 
 def test_queries_are_followed_though_the_model_does_not_know_yet(memory):
@@ -326,19 +313,6 @@ def test_a_grant_that_ends_while_a_model_thinks(memory):
     assert "Thursday" not in answer.evidence.text
 
 
-def test_others_write_while_a_model_thinks(memory):
-    """Nothing is held: an add from another thread goes through before the model answers."""
-
-    def answered(_):
-        thread = threading.Thread(target=lambda: memory.add("I sing in a choir.", user="ann"))
-        thread.start()
-        thread.join(20)
-        assert not thread.is_alive()
-        return {"answer": "Pip", "sources": [81]}
-
-    assert memory.ask("Who is Pip?", user="ann", chat=ScriptedModel(answered)).text == "Pip"
-
-
 def test_recall_in_rounds_gives_the_united_evidence(memory):
     """For a reader of one's own: one request a round, and no answer."""
     model = ScriptedModel([{"queries": [{"query": "pills against the murmur"}]}, {"queries": []}])
@@ -348,36 +322,6 @@ def test_recall_in_rounds_gives_the_united_evidence(memory):
     assert len(model.requests) == 2
     with pytest.raises(InvalidInput, match="rounds="):
         memory.recall("Who is Pip?", user="ann", chat=model)
-
-
-def test_usage_is_metered_for_its_user(memory):
-    """Each request counts as the user's, under the task's name."""
-    memory.ask("Who is Pip?", user="ann", chat=ScriptedModel([{"answer": "Pip", "sources": [81]}]))
-    (usage,) = memory.admin.usage(user="ann")
-    assert (usage.view, usage.task, usage.calls) == ("ask", "step", 1)
-
-
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-@pytest.mark.parametrize("fault", [Misbehaviour.RATE_LIMITED, Misbehaviour.INVALID_JSON, Misbehaviour.HANG])
-def test_a_real_client_at_a_server_that_fails(memory, fault):
-    """Too many requests, an error, nonsense, silence: the plain recall comes in time, marked."""
-    with FakeOpenAIServer(always=fault) as server, closing(client(server)) as chat:
-        answer = memory.ask("Who is Pip?", user="ann", chat=chat, timeout_s=1.0)
-    assert answer.degraded
-    assert answer.marks
-    assert answer.evidence
-
-
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_a_real_client_at_a_server_that_answers(memory):
-    """The protocol's way in and out."""
-    said = {"answer": "Pip", "sources": [81]}
-    with FakeOpenAIServer(lambda _: said) as server, closing(client(server)) as chat:
-        answer = memory.ask("Who is Pip?", user="ann", chat=chat)
-    assert answer.text == "Pip"
-    assert answer.citations
 
 
 def test_a_failing_model_leaves_all_of_the_plain_recall(memory):
@@ -405,21 +349,6 @@ def test_a_recall_in_rounds_keeps_to_the_chat_and_the_order(memory):
         memory.recall("Pip", user="ann", chat=idle, rounds=1, order="bogus")
 
 
-def test_a_number_is_a_session_s_name(memory):
-    """In a filter, too."""
-    memory.add("I moved to Lisbon.", user="ann", session=5)
-    model = ScriptedModel([{"answer": "Lisbon", "sources": [86]}])
-    answer = memory.ask("Where did I move?", user="ann", chat=model, filter=Filter(session=5))
-    assert [unit.text for unit in answer.evidence.evidence] == ["I moved to Lisbon."]
-
-
-def test_the_end_of_time_is_no_error(memory):
-    """The day after the last one that there is does not exist."""
-    query = {"query": "Pip", "until": "9999-12-30"}
-    model = ScriptedModel([{"queries": [query]}, {"answer": "Pip", "sources": [81]}])
-    assert memory.ask("Who is Pip?", user="ann", chat=model).text == "Pip"
-
-
 def test_no_request_is_made_after_the_deadline(memory):
     """The time was over before the model's turn."""
     model = ScriptedModel([])
@@ -436,11 +365,3 @@ def test_a_last_bad_answer_leaves_a_request_for_the_answer(memory):
     model = ScriptedModel(["no JSON", {"answer": "Pip", "sources": [81]}])
     answer = memory.ask("Who is Pip?", user="ann", chat=model, rounds=1)
     assert (answer.text, len(model.requests)) == ("Pip", 2)
-
-
-def test_a_filter_that_ends_before_it_begins_is_refused(memory):
-    """As in a recall."""
-    with pytest.raises(InvalidInput, match="before until"):
-        memory.ask(
-            "Pip?", user="ann", chat=ScriptedModel([]), filter=Filter(since="2030-01-01", until="2020-01-01")
-        )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import Evidence, Message
+from zibaldone import Evidence
 from zibaldone.core import Outdated
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.packing import choose, standing_room
@@ -99,20 +99,6 @@ def test_what_stands_is_never_cut():
     assert views(made)["messages"] >= 5
 
 
-def test_a_named_speaker_of_what_stands_is_told():
-    """Who says "I" is the user, unless it is somebody with a name."""
-    standing = [
-        unit("I hate kettles.", 1, standing=True),
-        unit("I love them.", 2, speaker="Bea", standing=True),
-    ]
-    made = chosen([], 100, 100, standing=standing)
-    assert render(made.evidence)[0].splitlines() == [
-        "Always known:",
-        "- I hate kettles. (Mon 8 Jan 2024)",
-        "- Bea: I love them. (Mon 8 Jan 2024)",
-    ]
-
-
 def test_room_for_gaps_that_are_none_is_used():
     """Neighbours need no mark between them, and what was kept for it goes to evidence."""
     for budget in range(60, 400, 17):
@@ -128,30 +114,6 @@ def test_a_message_is_told_by_one_view():
     made = chosen([EVIDENCE[0], again], 300, 60)
     assert [e.view for e in made.evidence] == ["messages"]
     assert "another view's units of the same messages are in already" in [d.reason for d in made.decisions]
-
-
-def test_a_recall_says_what_its_parts_took(memory):
-    """Rules that fit and evidence; aim and tokens are in the trace."""
-    months = [START + timedelta(days=30 * i) for i in range(8)]
-    said = [
-        f"I finished step {i} of my boat: the {part}."
-        for i, part in enumerate("keel ribs hull deck mast sail rope flag".split())
-    ]
-    memory.add(
-        [
-            Message(text, time=time, session=str(i))
-            for i, (text, time) in enumerate(zip(said, months, strict=True))
-        ],
-        user="ann",
-    )
-    memory.add("Always list dates when I ask about my boat.", user="ann", session="0")
-    memory.maintain()
-    found = memory.recall("Give me a summary of how my boat progressed so far", user="ann", budget_tokens=400)
-    assert found.trace.aim == "overview"
-    assert [part.name for part in found.trace.parts] == ["standing", "evidence"]
-    assert all(part.tokens <= part.room_tokens for part in found.trace.parts[:1])
-    assert found.text.startswith("Always known:\n- Always list dates when I ask about my boat.")
-    assert memory.recall("Which deck?", user="ann", min_confidence=0).trace.aim == "fact"
 
 
 @pytest.mark.parametrize("budget", range(60, 120, 7))
@@ -232,16 +194,6 @@ def test_a_day_that_does_not_fit_is_not_told():
     made = chosen([first, again], whole + 3)
     assert [e.also_said for e in made.evidence] == [()]
     assert len(chosen([first, again], whole + 40).evidence[0].also_said) == 1
-
-
-def test_another_value_is_no_repetition():
-    """One word may be all that differs between what held and what holds."""
-    said = "On Sunday we stay with my parents by the lake, grill trout in the garden and sleep in the {} room"
-    units = [unit(said.format(room), seq) for seq, room in enumerate(("attic", "cellar"), 1)]
-    others = [unit(f"Note {n}: the tram to the harbour was late again.", n) for n in range(3, 40)]
-    made = chosen([*units, *others], 2000)
-    assert {1, 2} <= {seq for e in made.evidence for seq in e.sources}
-    assert not any(e.also_said for e in made.evidence)
 
 
 def test_rules_have_a_small_room_that_does_not_grow():

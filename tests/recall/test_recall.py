@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from zibaldone import Config, Evidence, Memory, Message
 from zibaldone.core import Scope
-from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import in_period_first
 from zibaldone.search.question import Question
 from zibaldone.text.periods import Period
@@ -149,40 +148,6 @@ def test_every_recall_keeps_its_promises(memory, new_user, messages, question, b
     assert found.text == memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor).text
 
 
-def test_a_word_of_a_quarter_megabyte_fits_any_budget(memory, new_user):
-    """What cannot be shown whole is shown in part or not at all, never above the budget."""
-    user = new_user()
-    memory.add("a" * 250_000, user=user)
-    for budget in (10, 150, 1000):
-        check(memory, user, memory.recall("aaa", user=user, budget_tokens=budget, min_confidence=0), budget)
-
-
-def test_small_budgets(memory, new_user):
-    """No budget is overshot, and what a budget holds a larger one does not lose entirely."""
-    user = new_user()
-    memory.add([Message(f"{phrase} {i}", name="Ann") for i, phrase in enumerate(PHRASES)], user=user)
-    was_filled = False
-    for budget in range(1, 160, 3):
-        found = memory.recall("Who adopted a greyhound?", user=user, budget_tokens=budget, min_confidence=0)
-        check(memory, user, found, budget)
-        assert found or not was_filled
-        was_filled = was_filled or bool(found)
-    assert was_filled
-
-
-def test_a_passage_of_a_sentence_shows_that_it_was_cut(memory, new_user):
-    """One that is a part of a long sentence, with "…" at either end; one of whole sentences without."""
-    user = new_user()
-    things = "and ".join(f"thing number {i} fell down the stairs " for i in range(60))
-    memory.add(f"While {things}, the greyhound slept.", user=user)
-    (unit, *_) = memory.recall("thing number 30", user=user, budget_tokens=170, min_confidence=0).evidence
-    assert (unit.begins_inside, unit.ends_inside) == (True, True)
-    user = new_user()
-    memory.add(" ".join(f"Thing number {i} fell down the stairs." for i in range(60)), user=user)
-    found = memory.recall("thing number 30", user=user, budget_tokens=170, min_confidence=0)
-    assert not any(unit.begins_inside or unit.ends_inside for unit in found.evidence)
-
-
 def test_a_large_budget_takes_all(memory, new_user):
     """With room for everything, everything that says something is in, in the order of time."""
     user = new_user()
@@ -230,42 +195,6 @@ def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
     assert unit.place in {start for start, _ in spans}
     assert unit.place + len(unit.text) in {end for _, end in spans}
     assert "cut at sentence borders" in found.why(unit.sources[0])
-
-
-def test_passages_of_one_message_are_joined(memory, new_user):
-    """A long message that fits is one line again, with its name once, word for word."""
-    user = new_user()
-    content = " ".join(f"On day {i} we climbed hill number {i} and slept in a hut." for i in range(1, 25))
-    memory.add(Message(content, name="Ann"), user=user)
-    found = memory.recall("hills", user=user, budget_tokens=3000, min_confidence=0)
-    assert len(found.evidence) > 1
-    assert {unit.kind for unit in found.evidence} == {"passage"}
-    assert found.text.count("Ann: ") == 1
-    assert found.text.endswith(content)
-
-
-def test_a_gap_between_passages_is_marked(memory, new_user):
-    """Where a passage between two others was left out there is a mark."""
-    user = new_user()
-    parts = [("The bees swarmed in May. " * 12).strip(), "z" * 600, ("The bees came back. " * 12).strip()]
-    memory.add(Message("\n".join(parts), name="Ann"), user=user)
-    budgets = range(100, 600, 20)
-    texts = [memory.recall("bees", user=user, budget_tokens=b, min_confidence=0).text for b in budgets]
-    assert any(" … " in text for text in texts)
-
-
-def test_the_same_words_of_one_day_are_in_once(memory, new_user):
-    """A repetition costs nothing; the same words of another day or another speaker are no repetition."""
-    user = new_user()
-    again = [
-        Message("The bees swarmed.", name=name, time=START + timedelta(days=day, hours=i))
-        for i, (name, day) in enumerate([("Ann", 0), ("Ann", 0), ("Bea", 0), ("Ann", 1)])
-    ]
-    memory.add(again, user=user)
-    found = memory.recall("bees", user=user, min_confidence=0)
-    assert len(found.evidence) == 3
-    dropped = [decision for decision in found.trace.decisions if not decision.kept]
-    assert [decision.reason for decision in dropped] == ["the same words of the same day are in already"]
 
 
 def test_a_budget_too_small_for_anything_gives_nothing_and_says_why(memory, new_user):
@@ -476,13 +405,6 @@ def test_what_was_never_said_in_the_language_of_memory_recalls_nothing(memory, n
     assert not memory.recall("Wer gewann das Schachturnier in Reykjavik?", user=user)
 
 
-def test_nobody_s_memory_is_empty(memory):
-    """A user without messages gets an empty recall and no error."""
-    found = memory.recall("anything", user="nobody ever", min_confidence=0)
-    assert not found
-    assert found.why_not(1) == "There was no message 1 for this user when this was recalled."
-
-
 def test_the_trace_tells_what_each_view_did(memory, new_user):
     """Per view: how many units were scored and offered, and the time that it took."""
     user = new_user()
@@ -495,29 +417,6 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
     assert 0 <= view.ms <= found.trace.ms
     assert view.model_calls == 0
     assert view.note == ""
-
-
-def test_tokens_are_those_of_the_default_tokenizer(memory):
-    """Budgets are counted as anybody can count them again."""
-    assert memory.admin.count_tokens("hello world") == shared_static_embedder().count(["hello world"])[0]
-
-
-def test_what_is_forgotten_while_views_work_is_left_out(memory, monkeypatch):
-    """A recall that began before a forgetting does not give back what its receipt says is gone."""
-    memory.add(["My pin is zebra.", "My bank is at the river."], user="ann")
-    retrieve = memory._wiring.messages.retrieve
-
-    def slowly(take_snapshot, query):
-        retrieved = retrieve(take_snapshot, query)
-        monkeypatch.undo()
-        assert memory.forget(user="ann", seqs=[1]).purged
-        return retrieved
-
-    monkeypatch.setattr(memory._wiring.messages, "retrieve", slowly)
-    found = memory.recall("pin of the bank", user="ann", min_confidence=0)
-    assert "zebra" not in found.text
-    assert [seq for unit in found.evidence for seq in unit.sources] == [2]
-    assert "no message 1" in found.why_not(1) or "not" in found.why_not(1)
 
 
 def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():

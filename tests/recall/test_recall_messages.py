@@ -3,10 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy import event
 
-from zibaldone import Filter, InvalidInput, log
-from zibaldone.log.filters import Narrowing
+from zibaldone import Filter, InvalidInput
 
 STORED = ["My sister Ada lives in Bern.", "Ada has a dog called Rex.", "Ada plays the cello."]
 CHAT = [
@@ -141,28 +139,3 @@ def test_what_is_named_by_its_seq_is_left_out(memory):
     for wrong in ("12", ["1"], [-1], 3):
         with pytest.raises(InvalidInput):
             memory.recall("Who is my cat?", user="ann", filter=Filter(exclude_seqs=wrong))
-
-
-def test_of_what_the_chat_says_only_messages_as_long_are_read(filled):
-    """What is left out is found by how long it is; the contents of all others stay unread."""
-    contents = ["tulip", "tul\0p", "tul\0p?", "rose.", "rosé."]
-    stored = filled.add(contents, user="ann", session="b")
-    seqs = {message.content: message.seq for message in stored}
-    statements = []
-
-    def note(connection, cursor, statement, parameters, *_):
-        if "length(" in statement:
-            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            statements.extend(row[-1] for row in cursor.fetchall())
-
-    database = filled._database
-    event.listen(database._engine, "before_cursor_execute", note)
-    try:
-        with database.read() as connection:
-            for given in ({"tulip"}, {"tul\0p"}, {"rosé.", "tul\0p?", "not there"}):
-                without = log.seqs_without(connection, "ann", Narrowing(repeated=frozenset(given)))
-                assert without == {seqs[content] for content in given if content in seqs}
-    finally:
-        event.remove(database._engine, "before_cursor_execute", note)
-    assert len(statements) == 3
-    assert all("messages_by_length (user=? AND <expr>=?)" in plan for plan in statements)

@@ -136,17 +136,6 @@ def test_who_leaves_the_notes_out_sees_no_mark(filled):
     assert "no longer holds" in ask(filled, views=None).text
 
 
-def test_another_user_s_messages_end_nothing(memory):
-    """Neither a mark nor a successor crosses the wall, though seqs and words are the same."""
-    say(memory, OLD, "I made soup.")
-    say(memory, OLD, "I made soup.", NEW, user="bea")
-    for found in (ask(memory), ask(memory, views=None)):
-        assert "no longer holds" not in found.text
-        assert "Lee" not in found.text
-    assert "Lee" not in str(memory.search(QUESTION, user="ann"))
-    assert MARK in ask(memory, user="bea").text
-
-
 def test_a_recall_of_the_past_knows_nothing_of_later_messages(filled):
     """Until Tuesday, Monday's manager held."""
     found = ask(filled, until=START + timedelta(days=1, hours=1))
@@ -196,25 +185,6 @@ def test_what_is_read_on_the_spot_is_forgotten(memory):
     memory.forget(user="ann", seqs=[1])
     add_only(memory, NEW, start=START + timedelta(days=9))
     assert "no longer holds" not in ask(memory).text
-
-
-def test_unread_messages_of_another_user_end_nothing(memory):
-    """Each user's unread messages are that user's."""
-    add_only(memory, OLD)
-    add_only(memory, OLD, "I made soup.", NEW, user="bea")
-    ask(memory, user="bea")
-    assert "no longer holds" not in ask(memory).text
-    add_only(memory, NEW, user="cyd")
-    assert "no longer holds" not in ask(memory, user="cyd").text
-
-
-def test_only_the_newest_unread_messages_are_read_on_the_spot(memory, monkeypatch):
-    """So that a large import is not read by whoever asks first."""
-    monkeypatch.setattr("zibaldone.views.notes.view.MOST_UNREAD", 2)
-    add_only(memory, OLD, NEW, "I made soup.", "It rains.")
-    assert "no longer holds" not in ask(memory).text
-    memory.maintain(user="ann", views=["notes"])
-    assert "no longer holds" in ask(memory).text
 
 
 def test_the_mark_says_what_holds_now_though_its_message_does_not_fit(memory):
@@ -298,22 +268,6 @@ def test_the_sentence_of_an_edited_entry_is_marked(memory, maintained):
     assert [unit.sources for unit in memory.search("Oslo", user="ann") if unit.outdated] == [(1,)]
 
 
-def test_of_several_edits_the_last_one_holds(memory):
-    """The wordings before it are marked as well; the words given back hold again."""
-
-    def twice(profile, entry):
-        profile.edit(profile.edit(entry, ELSEWHERE), "I live in Hamar.")
-
-    corrected(memory, twice, HOME)
-    marked = {unit.text: unit.outdated for unit in ask_with_profile(memory, "Where do I live?").evidence}
-    assert {marked[HOME].instead, marked[ELSEWHERE].instead} == {"I live in Hamar."}
-    profile = memory.user("ann").profile
-    profile.edit(profile.entries()[0], HOME)
-    held = ask_with_profile(memory, "Where do I live?").evidence
-    assert all(unit.outdated is None for unit in held if unit.text == HOME)
-    assert all(unit.outdated for unit in held if unit.text != HOME)
-
-
 def test_the_sentence_of_a_retired_entry_is_marked(memory):
     """Nothing took its place, so nothing is quoted; pinned, an entry holds as before."""
     corrected(memory, lambda profile, entry: profile.retire(entry), HOME, "I made soup.")
@@ -351,3 +305,12 @@ def test_the_profile_leaves_out_what_was_ended(memory):
     assert "Oslo" not in profile.text()
     add_only(memory, "I live in Oslo.", start=START + timedelta(days=5))
     assert [entry.holds for entry in profile.entries()] == [False, False, True]
+
+
+def test_only_the_newest_unread_messages_are_read_on_the_spot(memory, monkeypatch):
+    """So that a large import is not read by whoever asks first."""
+    monkeypatch.setattr("zibaldone.views.notes.view.MOST_UNREAD", 2)
+    add_only(memory, OLD, NEW, "I made soup.", "It rains.")
+    assert "no longer holds" not in ask(memory).text
+    memory.maintain(user="ann", views=["notes"])
+    assert "no longer holds" in ask(memory).text

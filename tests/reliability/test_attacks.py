@@ -2,8 +2,6 @@
 
 import json
 import shutil
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 import pytest
 from sqlalchemy import make_url
@@ -14,13 +12,11 @@ from zibaldone import (
     InvalidInput,
     MemAttention,
     Memory,
-    ModelFailed,
     Placement,
     StorageCorrupt,
     StorageError,
     StorageUnusable,
 )
-from zibaldone.models.meter import Ceilings
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 
@@ -84,28 +80,6 @@ def test_a_heading_goes_with_the_message_whose_word_it_bends(tmp_path, word):
         assert not [file for file in files if word.encode() in file.read_bytes()]
 
 
-@pytest.mark.parametrize("requests", [-5, 0.5, 10**30, "a"])
-def test_a_strange_count_of_requests_keeps_ceilings_and_meter(anywhere, requests):
-    """A client that counts nonsense is counted as one that asked once."""
-    asked = []
-
-    class Model:
-        name = "m"
-
-        def chat(self, request):
-            asked.append(request)
-            raise ModelFailed("x", requests=requests)
-
-    with Memory(
-        anywhere("m"), chat=Model(), config=Config(ceilings=Ceilings(calls_per_user_per_day=5))
-    ) as memory:
-        for i in range(12):
-            memory.add(LINES[0].format(i), user="u", session=f"s{i}")
-        memory.maintain(user="u", views=["messages", "chunks", "hierarchy", "topics"])
-        assert len(asked) <= 5
-        assert sum(usage.calls for usage in memory.admin.usage(user="u")) == len(asked)
-
-
 def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
     """A name that begins with blanks looks like no later line of the speaker before."""
     with Memory(anywhere("m")) as memory:
@@ -113,16 +87,6 @@ def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
         memory.add({"role": "user", "name": "  And I stole", "content": "the zebras in Oslo."}, user="u")
         text = memory.recall("zebras Oslo", user="u", min_confidence=0).text
         assert "\nAnd I stole: the zebras" in text
-
-
-@pytest.mark.wide
-def test_counting_takes_one_connection(anywhere):
-    """More threads than the pool has connections may ask for counts at once."""
-    with Memory(anywhere("m"), config=Config(busy_timeout_s=5)) as memory:
-        memory.add("hello", user="u")
-        with ThreadPoolExecutor(48) as pool:
-            counts = list(pool.map(lambda _: memory.admin.stats().messages, range(96)))
-    assert counts == [1] * 96
 
 
 @pytest.mark.parametrize("time_us", [2**62, -(2**62)])
@@ -170,35 +134,6 @@ def test_a_question_whose_answer_stays(place):
         receipt = memory.forget(user="u", seqs=[1], keep_texts=True)
         assert memory.admin.verify(receipt).ok
         assert "zorblatt" not in memory.recall("zorblatt", user="u", min_confidence=0, views=["topics"]).text
-
-
-def test_nobody_waits_for_a_slow_recall(place):
-    """While a reader asks a model again and again, others write and forget at once."""
-    asked, go_on = Event(), Event()
-
-    def slow(request):
-        asked.set()
-        assert go_on.wait(30)
-        return "nonsense"
-
-    reader = Consolidation(reader="agentic")
-    lines = [LINES[number % 2].format(number) for number in range(20)]
-    with Memory(place, embedder=HashEmbedder(16)) as memory:
-        memory.add(lines, user="u")
-        memory.maintain(views=["topics"])
-    with (
-        Memory(
-            place, embedder=HashEmbedder(16), chat=ScriptedModel(slow), config=Config(topics=reader)
-        ) as asking,
-        Memory(place, embedder=HashEmbedder(16), config=Config(busy_timeout_s=2)) as memory,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        recalled = pool.submit(asking.recall, "the bicycle in Oslo", user="u", views=["topics"])
-        assert asked.wait(30)
-        memory.add("Another.", user="u")
-        memory.forget(user="u", seqs=[1])
-        go_on.set()
-        assert 1 not in [seq for e in recalled.result().evidence for seq in e.sources]
 
 
 @pytest.mark.parametrize("everything", [pytest.param(True, marks=pytest.mark.exhaustive), False])

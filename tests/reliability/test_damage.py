@@ -5,7 +5,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
 from functools import partial
 
 import pytest
@@ -198,48 +197,6 @@ def test_a_full_disk(memory, spare):
     limit_pages(memory, 100_000)
     assert memory.add("bread", user="ann")[0].seq == 3
     assert memory.recall("bread", user="ann")
-
-
-@pytest.fixture
-def tiny(tmp_path):
-    """A file system of three megabytes."""
-    path = tmp_path / "tiny"
-    path.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(path)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"a file system of its own cannot be mounted here: {mounted.stderr.decode().strip()}")
-    yield path
-    subprocess.run(["umount", "--lazy", str(path)], check=True)
-
-
-def fill(memory):
-    """Add until something happens; the numbers in the texts say that none was left out."""
-    for number in range(1000):
-        assert memory.add(f"{number} " + "rye " * 5000, user="ann")[0].seq == number + 1
-
-
-@pytest.mark.wide
-def test_a_full_file_system(tiny):
-    """On a file system that is really full what was acknowledged stays; when there is room, all works."""
-    ballast = tiny / "ballast"
-    ballast.write_bytes(bytes(500_000))
-    with Memory(tiny / "memory", embedder=EMBEDDER) as memory:
-        with pytest.raises(StorageFull):
-            fill(memory)
-        stored = len(memory.messages(user="ann"))
-        assert stored > 10
-        with pytest.raises(StorageFull):
-            memory.add("rye" * 100_000, user="ann")
-    with Memory(tiny / "memory", embedder=EMBEDDER) as memory:
-        assert len(memory.messages(user="ann")) == stored
-        assert memory.admin.check().faults == ()
-        with pytest.raises(StorageFull):
-            memory.add("rye " * 5000, user="ann")
-        ballast.unlink()
-        assert memory.add("A tulip.", user="ann")
-        assert memory.recall("tulip", user="ann")
 
 
 VIEWS = ["messages", "chunks", "hierarchy", "topics", "notes"]

@@ -1,6 +1,7 @@
 """Much, long, empty and strange: everything that is text is kept word for word and found by its own words."""
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,52 +24,8 @@ def memory(opened):
     return opened()
 
 
-SCRIPTS = {
-    "Adlam": "𞤀𞤣𞤤𞤢𞤥 𞤆𞤵𞤤𞤢𞤪 𞤋𞤲𞤣𞤫",
-    "Amharic": "ሰላም ለዓለም ሁሉ ይሁን",
-    "Arabic": "أحب القهوة في الصباح الباكر",
-    "Armenian": "Ես սիրում եմ սուրճ առավոտյան",
-    "Balinese": "ᬲᬸᬓ᭄ᬱ᭄ᬫ ᬳᬶᬤ ᬩᬢᬭ",
-    "Bengali": "আমি সকালে কফি ভালোবাসি",
-    "Burmese": "ကျွန်တော် ကော်ဖီ ကြိုက်တယ်",
-    "Cherokee": "ᎣᏏᏲ ᎢᎦᏓ ᏗᎦᏃᏣᎵ",
-    "Chinese": "我喜欢在早上喝咖啡",
-    "Coptic": "Ⲡⲓⲁⲅⲁⲡⲏ ⲛⲉⲙ ϯϩⲓⲣⲏⲛⲏ",
-    "Cyrillic": "Утром я люблю крепкий кофе",
-    "Deseret": "𐐔𐐯𐑅𐐨𐑉𐐯𐐻 𐐊𐑊𐑁𐐩𐐺𐐯𐐻",
-    "Devanagari": "मुझे सुबह कॉफ़ी पसंद है",
-    "Georgian": "მე მიყვარს ყავა დილით",
-    "Glagolitic": "Ⰳⰾⰰⰳⱁⰾⰹⱌⰰ ⱄⰾⱁⰲⱁ",
-    "Gothic": "𐌲𐌿𐍄𐌹𐍃𐌺 𐍂𐌰𐌶𐌳𐌰",
-    "Greek": "Μου αρέσει ο καφές το πρωί",
-    "Gujarati": "મને સવારે કોફી ગમે છે",
-    "Gurmukhi": "ਮੈਨੂੰ ਸਵੇਰੇ ਕੌਫੀ ਪਸੰਦ ਹੈ",
-    "Hangul": "나는 아침에 커피를 좋아해요",
-    "Hebrew": "אני אוהב קפה בבוקר",
-    "Hiragana": "わたしはあさにコーヒーをのむ",
-    "Javanese": "ꦄꦏ꧀ꦱꦫ ꦗꦮ",
-    "Kannada": "ನನಗೆ ಬೆಳಿಗ್ಗೆ ಕಾಫಿ ಇಷ್ಟ",
-    "Katakana": "コーヒーガスキデス",
-    "Khmer": "ខ្ញុំចូលចិត្តកាហ្វេ",
-    "Lao": "ຂ້ອຍມັກກາເຟ",
-    "Latin": "Žluťoučký kůň pěl ďábelské ódy",
-    "Malayalam": "എനിക്ക് രാവിലെ കാപ്പി ഇഷ്ടമാണ്",
-    "Mongolian": "ᠮᠣᠩᠭᠣᠯ ᠪᠢᠴᠢᠭ",
-    "Nko": "ߒߞߏ ߛߓߍߛߎ߲",
-    "Ogham": "ᚑᚌᚆᚐᚋ ᚉᚂᚑᚉᚆ",
-    "Oriya": "ମୋତେ ସକାଳେ କଫି ଭଲ ଲାଗେ",
-    "Runic": "ᚠᚢᚦᚬᚱᚴ ᚼᚾᛁᛅᛋ",
-    "Sinhala": "මම උදේට කෝපි කැමතියි",
-    "Syriac": "ܫܠܡܐ ܠܥܠܡܐ",
-    "Tamil": "எனக்கு காலையில் காபி பிடிக்கும்",
-    "Telugu": "నాకు ఉదయం కాఫీ ఇష్టం",
-    "Thaana": "އަހަރެން ކޮފީ ގަޔާވޭ",
-    "Thai": "ฉันชอบกาแฟตอนเช้า",
-    "Tibetan": "བཀྲ་ཤིས་བདེ་ལེགས",
-    "Tifinagh": "ⵜⴰⵎⴰⵣⵉⵖⵜ ⵜⵓⵜⵍⴰⵢⵜ",
-    "Vai": "ꕙꔤ ꗞꗡ ꔎꘋ",
-    "Yi": "ꆈꌠꁱꂷ ꉬꄒꌠ",
-}
+ROWS = (Path(__file__).parents[1] / "data" / "scripts.tsv").read_text(encoding="utf-8").splitlines()
+SCRIPTS = dict(row.split("\t") for row in ROWS if not row.startswith("#"))
 ODD = {
     "NUL": "before\0after",
     "only NUL": "\0",

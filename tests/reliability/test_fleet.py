@@ -26,58 +26,6 @@ def database(url):
 
 
 @pytest.mark.wide
-def test_ten_processes_open_a_fresh_database_at_once(postgres):
-    """The tables are made once, and every process can write: seqs have no gap and none is given twice."""
-    postgres.run("CREATE DATABASE fresh OWNER zibaldone")
-    url = postgres.url("fresh")
-
-    def run(tell, hear):
-        tell("ready")
-        hear()
-        with Memory(url, embedder=EMBEDDER) as memory:
-            tell([memory.add(f"rye {n}", user="ann")[0].seq for n in range(4)])
-
-    children = [Child(run) for _ in range(10)]
-    for child in children:
-        assert child.next() == "ready"
-    for child in children:
-        child.say()
-    given = [child.wait()[0] for child in children]
-    assert all(seqs == sorted(seqs) for seqs in given)
-    assert sorted(seq for seqs in given for seq in seqs) == list(range(1, 41))
-    with Memory(url, embedder=EMBEDDER) as memory:
-        assert [message.seq for message in memory.messages(user="ann")] == list(range(1, 41))
-        assert memory.admin.check().ok
-        assert len(postgres.run("SELECT * FROM migrations", "fresh")) == len(set(schema_numbers(memory)))
-
-
-def schema_numbers(memory):
-    """Each migration that was recorded."""
-    with memory._database.read() as connection:
-        return [row.number for row in connection.execute(schema.migrations.select())]
-
-
-@pytest.mark.wide
-def test_a_writer_that_is_killed(url):
-    """What it was told is stored is there, once; what it was not told is there whole or not at all."""
-
-    def run(tell, hear):
-        memory = Memory(url, embedder=EMBEDDER)
-        for number in range(10_000):
-            stored = memory.add([f"message {number} part {part}" for part in range(3)], user="ann")
-            tell([message.seq for message in stored])
-
-    for _ in range(3):
-        told = Child(run).until_killed(0.05, words=5)
-        with Memory(url, embedder=EMBEDDER) as memory:
-            messages = memory.messages(user="ann")
-            assert {seq for seqs in told for seq in seqs} <= {message.seq for message in messages}
-            assert [message.seq for message in messages] == list(range(1, len(messages) + 1))
-            assert len(messages) % 3 == 0
-            assert memory.admin.check().ok
-
-
-@pytest.mark.wide
 def test_the_server_goes_down_in_the_midst_of_adds(url, postgres):
     """Who adds with ids of their own, and again what failed, has every message once."""
     wanted, going = 60, threading.Event()
@@ -110,19 +58,6 @@ def test_the_server_goes_down_in_the_midst_of_adds(url, postgres):
         assert {type(error) for error in failed} <= {StorageUnreachable}
         memory.maintain()
         assert memory.admin.check().ok
-
-
-def test_a_forked_child_has_connections_of_its_own(url):
-    """It writes beside its parent."""
-    with Memory(url, embedder=EMBEDDER) as memory:
-        memory.add("A tulip of the parent.", user="ann")
-
-        def run(tell, hear):
-            memory.add("A tulip of the child.", user="ann")
-            tell(len(memory.recall("tulip", user="ann", min_confidence=0).evidence))
-
-        assert Child(run).wait() == [2]
-        assert len(memory.messages(user="ann")) == 2
 
 
 def test_a_lease_is_one_worker_s(database):

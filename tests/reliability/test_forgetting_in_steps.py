@@ -1,5 +1,6 @@
 """Forgetting much: in small steps, and what a crash stopped is finished before anybody reads it."""
 
+import shutil
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -26,15 +27,22 @@ def open_(path, **options):
     return open_memory(path, embedder=EMBEDDER, **options)
 
 
-@pytest.fixture
-def path(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A memory with 350 short messages and a long one of Ann's, and one of Bea's."""
-    with open_(tmp_path / "memory") as memory:
+    path = tmp_path_factory.mktemp("made") / "memory"
+    with open_(path) as memory:
         memory.add([f"Secret number {i} of the tulips." for i in range(350)], user="ann", session="tulips")
         memory.add(LONG, user="ann", session="long")
         memory.add("My dentist is Dr. Moss.", user="ann", session="kept")
         memory.add("My dentist is Dr. Pike.", user="bea")
-    return tmp_path / "memory"
+    return path
+
+
+@pytest.fixture
+def path(made, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(made, tmp_path / "memory")
 
 
 @contextmanager

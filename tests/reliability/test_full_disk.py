@@ -67,3 +67,18 @@ def test_room_is_kept_again_when_there_is_some(small):
         (small / "filler").unlink()
         memory.maintain()
         assert (small / "memory" / "reserve").stat().st_size == before
+
+
+def test_what_was_acknowledged_stays(small):
+    """Also for who opens the memory on the full disk; when there is room, all works."""
+    with Memory(small / "memory", embedder=HashEmbedder(16)) as memory:
+        fill(small, memory)
+        stored = memory.messages(user="ann")
+        assert [message.seq for message in stored] == [*range(1, len(stored) + 1)]
+    with Memory(small / "memory", embedder=HashEmbedder(16)) as memory:
+        assert memory.messages(user="ann") == stored
+        assert memory.admin.check().faults == ()
+        again(partial(memory.add, LONG, user="ann"), StorageFull)
+        (small / "filler").unlink()
+        assert memory.add("A tulip.", user="ann")
+        assert memory.recall("tulip", user="ann")

@@ -101,17 +101,6 @@ def test_a_server_that_recovers_is_asked_again(with_model, server):
     assert memory.admin.check().faults == ()
 
 
-def test_one_bad_answer_among_good_ones_is_repaired(with_model, server):
-    """A single invalid answer costs one more call and degrades nothing."""
-    memory = with_model()
-    server.misbehave.append(Misbehaviour.INVALID_JSON)
-    memory.add(FACTS[:3], user="ann")
-    report = memory.maintain()
-    assert report.degraded == 0
-    assert report.model_calls == 1 + len(memory.user("ann").chunks())
-    assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
-
-
 def test_ceilings_degrade_and_never_lose(with_model):
     """When the day's calls are used up the rest is done offline, and says so."""
     memory = with_model(ceilings=Ceilings(calls_per_user_per_day=2))
@@ -139,23 +128,6 @@ def test_an_embedding_server_that_fails_loses_nothing(opened, server):
     embedder.close()
 
 
-def test_a_run_is_repeated_from_recordings(opened, server, tmp_path):
-    """With the folder of an earlier run no server is needed, and the chunks are the same to the byte."""
-    client = OpenAIChat("fake", base_url=server.base_url, timeout_s=2)
-    memories = []
-    for name, on_miss in (("first", "ask"), ("again", "error")):
-        recorded = RecordedModel(tmp_path / "recorded", client, on_miss)
-        memory = opened(name, **CHUNKS, chat=recorded)
-        memory.add(FACTS, user="ann")
-        assert memory.maintain().behind == ()
-        memories.append(memory)
-        asked = len(server.requests)
-    first, again = (memory.user("ann").chunks() for memory in memories)
-    assert first == again
-    assert len(server.requests) == asked
-    client.close()
-
-
 def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
     """Questions are left open, the view waits, and goes on from there when they are answered."""
     recorded = RecordedModel(tmp_path / "questions", on_miss="leave_open")
@@ -175,26 +147,6 @@ def test_open_questions_are_answered_and_the_run_goes_on(opened, tmp_path):
     assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
     assert len(covered(memory)) >= 6
     assert all(one.degraded == 0 for one in memory.admin.usage())
-
-
-def test_the_background_worker_waits_for_a_model_that_is_down(with_model, server, monkeypatch):
-    """It does not settle for offline answers: it tries again, and the chunks are the model's in the end."""
-    from zibaldone.engine import worker as background
-
-    monkeypatch.setattr(background, "_FIRST_WAIT_S", 0.01)
-    server.always = Misbehaviour.SERVER_ERROR
-    memory = with_model(background=True)
-    memory.add(FACTS, user="ann")
-    until = time.monotonic() + 20
-    while len(server.requests) < 3 and time.monotonic() < until:
-        threading.Event().wait(0.01)
-    assert len(server.requests) >= 3
-    assert memory.user("ann").chunks() == []
-    assert memory.recall("clock number 3", user="ann").evidence
-    server.always = None
-    assert memory._wiring.worker.idle(20)
-    assert {chunk.degraded for chunk in memory.user("ann").chunks()} == {""}
-    assert {chunk.made_by.split("/")[0] for chunk in memory.user("ann").chunks()} == {"fake"}
 
 
 def test_closing_does_not_wait_for_a_model_that_hangs(with_model, server, monkeypatch):

@@ -1,5 +1,7 @@
 """Several processes with one memory open, and processes that were forked from one with it open."""
 
+from itertools import chain
+
 import pytest
 from children import Child
 
@@ -54,28 +56,33 @@ def test_two_writers_and_two_readers(anywhere):
         assert memory.admin.check().faults == ()
 
 
-@pytest.mark.parametrize("folders", [3, pytest.param(12, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("place", ["folder", "postgres"])
+@pytest.mark.parametrize("memories", [3, pytest.param(12, marks=pytest.mark.exhaustive)])
 @pytest.mark.wide
-def test_many_open_a_fresh_folder_at_once(tmp_path, folders):
-    """Processes that make one folder at the same time all get it, and each can write."""
-    for number in range(folders):
+def test_many_open_a_fresh_memory_at_once(place, memories, tmp_path, request):
+    """The tables are made once, and every process can write: seqs have no gap and none is given twice."""
+    for number in range(memories):
         path = tmp_path / str(number)
+        if place == "postgres":
+            server = request.getfixturevalue("postgres")
+            server.run(f"CREATE DATABASE fresh{memories}_{number} OWNER zibaldone")
+            path = server.url(f"fresh{memories}_{number}")
 
         def run(tell, hear):
             tell("ready")
             hear()
             with Memory(path, embedder=EMBEDDER) as memory:  # noqa: B023
-                memory.add("x", user="ann")
+                tell([memory.add(f"rye {n}", user="ann")[0].seq for n in range(3)])
 
-        children = [Child(run) for _ in range(4)]
+        children = [Child(run) for _ in range(5)]
         for child in children:
             assert child.next() == "ready"
         for child in children:
             child.say()
-        for child in children:
-            child.wait()
+        given = [child.wait()[0] for child in children]
+        assert all(seqs == sorted(seqs) for seqs in given)
         with Memory(path, embedder=EMBEDDER) as memory:
-            assert [m.seq for m in memory.messages(user="ann")] == [1, 2, 3, 4]
+            assert sorted(chain(*given)) == [m.seq for m in memory.messages(user="ann")] == [*range(1, 16)]
             assert memory.admin.check().ok
 
 

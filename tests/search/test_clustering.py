@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone.search.clustering import agglomerate, halves, two_means, unit
+from zibaldone.search.clustering import agglomerate, two_means, unit
 
 
 def rows(seed, n=9, d=4):
@@ -39,12 +39,6 @@ def test_the_two_most_similar_groups_are_joined(linkage, seed, least, most):
     assert agglomerate(vectors @ vectors.T, linkage=linkage, least=least, sizes=sizes, most=most) == groups
 
 
-def test_nothing_is_one_group_of_nothing():
-    """No rows, no groups; a zero row is like no other."""
-    assert agglomerate(np.zeros((0, 0)), linkage="mean") == []
-    assert agglomerate(np.zeros((2, 2)), linkage="centroid", least=0.1) == [[0], [1]]
-
-
 def test_two_means_finds_two_heaps():
     """From a guess that has one row of each on the wrong side."""
     heaps = unit(np.array([[1, 0.1], [1, 0], [1, 0.2], [0.1, 1], [0, 1], [0.2, 1]]))
@@ -52,9 +46,7 @@ def test_two_means_finds_two_heaps():
     assert two_means(heaps, guess).tolist() == [False, False, False, True, True, True]
 
 
-def test_neither_half_is_less_than_a_quarter():
-    """One stranger among twelve takes others along."""
-    vectors = unit(np.array([[1, 0.01 * place] for place in range(11)] + [[-1, 0.5]]))
-    first, second = halves(vectors, [1] * 12)
-    assert sorted([*first, *second]) == list(range(12))
-    assert min(len(first), len(second)) >= 3
+def test_nothing_is_one_group_of_nothing():
+    """No rows, no groups; a zero row is like no other."""
+    assert agglomerate(np.zeros((0, 0)), linkage="mean") == []
+    assert agglomerate(np.zeros((2, 2)), linkage="centroid", least=0.1) == [[0], [1]]

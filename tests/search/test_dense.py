@@ -22,16 +22,6 @@ def test_stored_vectors_come_back_nearly_the_same(dimension):
     np.testing.assert_allclose(np.linalg.norm(back, axis=1), 1, atol=1e-6)
 
 
-def test_two_bytes_a_number():
-    """A vector takes two bytes a dimension, the same on every machine."""
-    assert to_bytes(np.array([1.0, 0.0, -0.5], dtype=np.float32)) == b"\x00\x3c\x00\x00\x00\xb8"
-
-
-def test_a_zero_row_stays_zero():
-    """What has no vector is not turned into one, and nothing is divided by zero."""
-    assert not from_bytes([to_bytes(np.zeros(4, dtype=np.float32))], 4).any()
-
-
 @pytest.mark.parametrize("dimension", [16, 256, 1024])
 def test_a_byte_a_number(dimension):
     """A row has its length to the last digits, and its direction nearly; products are of rows as they are."""

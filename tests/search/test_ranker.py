@@ -9,20 +9,11 @@ import pytest
 from zibaldone.core import Scope
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.question import Question, parse_question
-from zibaldone.search.ranker import (
-    AssistantShare,
-    TalkWeights,
-    Weights,
-    _cosines,
-    best_first,
-    features,
-    score,
-)
+from zibaldone.search.ranker import AssistantShare, TalkWeights, Weights, best_first, features, score
 from zibaldone.search.unit import Unit
-from zibaldone.search.unit_index import UnitIndex, _shared
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
@@ -168,17 +159,6 @@ def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
         assert talk.ranked(f"What did I say about {codes[n]}?")[0] == seqs[n]
 
 
-def test_a_session_narrows_what_is_recalled(talk):
-    """Asked about one session, only its messages are candidates, scored among all."""
-    talk.fill()
-    here, there = talk.say("[x] Ann: The bees swarmed.", "[y] Ann: The bees swarmed again, the bees!")
-    assert talk.ranked("bees", session="x") == [here]
-    assert talk.ranked("bees", session="y") == [there]
-    assert talk.ranked("bees", session="no such") == []
-    (asked,) = (view for view in talk.ask("bees", session="x").trace.views if view.view == "messages")
-    assert asked.considered == 32
-
-
 def test_the_lexical_channel_is_bm25(tmp_path, talk):
     """Without synonyms it is BM25 over terms, as counted by hand with natural logarithms."""
     static = shared_static_embedder()
@@ -205,54 +185,10 @@ def test_the_lexical_channel_is_bm25(tmp_path, talk):
             assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-def test_the_dense_channel_ranks_by_cosine(talk):
-    """The nearer a message's vector to that of the question's content words, the better its dense rank."""
-    lines = [
-        "The bees swarmed over the roof.",
-        "Honey for breakfast.",
-        "Insects fly.",
-        "Stock markets fell by a tenth.",
-        "A swarm.",
-    ]
-    seqs = talk.say(*(f"[{i}] Ann: {line}" for i, line in enumerate(lines)))
-    static = shared_static_embedder()
-    cosines = static.embed(lines) @ static.embed(["swarm bees"])[0]
-    question = "Did a swarm of bees...?"
-    scores = [channel(talk.candidate(question, seq), "dense").score for seq in seqs]
-    assert np.argsort(scores).tolist() == np.argsort(cosines).tolist()
-
-
-def test_ranks_agree_with_scores(talk):
-    """In every channel a higher score has a smaller rank, equal ones the same, and none found is rank 0."""
-    talk.fill()
-    talk.say("Ann: The bees swarmed.", "Bea: Honey!", "Ann: Bees and honey last week.")
-    candidates = [decision.evidence for decision in talk.ask("bees and honey").trace.decisions]
-    assert len(candidates) == 33
-    for name in {each.channel for each in candidates[0].channels}:
-        scores = [channel(evidence, name) for evidence in candidates]
-        for each in scores:
-            above = sum(other.score > each.score for other in scores)
-            assert each.rank == above + 1 or (each.rank == 0 and each.score <= 0)
-
-
-def test_an_empty_question_still_ranks(talk):
-    """Nothing to go by is no error: form alone decides."""
-    talk.fill(5)
-    assert len(talk.ranked("")) == 5
-    assert len(talk.ranked("?!")) == 5
-
-
 def test_one_message_alone_is_recalled(talk):
     """With nothing to compare it with, a message is still found."""
     (seq,) = talk.say("Ann: The bees swarmed.")
     assert talk.ranked("bees") == [seq]
-
-
-def test_white_space_is_stored_and_never_offered(talk):
-    """A message that says nothing is no candidate."""
-    talk.say("Ann:  \n ", "Ann: Bees.")
-    assert talk.ranked("bees") == [2]
-    assert len(talk.memory.messages(user="ann")) == 2
 
 
 def test_a_user_s_own_words_come_before_an_assistant_s(talk):
@@ -287,16 +223,6 @@ def test_what_an_assistant_alone_said_is_not_held_back(talk):
     assert ranked.index(own) < ranked.index(said_again)
 
 
-def test_a_unit_that_nobody_has_embedded_yet_stands_at_the_mean():
-    """Neither before nor behind the others; where nothing is embedded, nothing has a cosine."""
-    rows, alone = Matrix(2), Matrix(2)
-    rows.extend(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.float32))
-    alone.extend(np.zeros((1, 2), dtype=np.float32))
-    products = rows.products(np.array([1, 0], dtype=np.float32))
-    assert _cosines(rows, products).tolist() == [1.0, 0.5, 0.0]
-    assert _cosines(alone, products[1:2]).tolist() == [0.0]
-
-
 def alternating(user, assistant, user_tokens=10, assistant_tokens=10):
     """An index of so many turns of each, and scores by which every answer is worse than any own turn."""
     index = UnitIndex(ZEROS, Speechless())
@@ -323,21 +249,6 @@ def test_an_assistant_has_its_share_of_what_is_retrieved():
     assert len(some) == pytest.approx(0.25 * (400 - 100) / 10, abs=1)
     assert answered(AssistantShare(0.0, 0))[0] == []
     assert len(answered(AssistantShare(1.0, 0))[0]) >= 20
-
-
-def test_the_better_of_an_assistant_s_answers_needs_no_share():
-    """Whose turn is worse than the answer waits for it."""
-    index, scores = alternating(5, 5)
-    rows = best_first(scores[::-1].copy(), 1000, index, None, AssistantShare(0.0, 0))
-    assert [bool(index.by_assistant[row]) for row in rows] == [True] * 5 + [False] * 5
-
-
-def test_an_assistant_fills_what_people_leave():
-    """When the user has said no more, the rest of the room is the answers'."""
-    index, scores = alternating(2, 30)
-    rows = best_first(scores, 200, index, None, AssistantShare(0.1, 1000))
-    assert rows[:2] == [0, 1]
-    assert len(rows) == 21
 
 
 def index_of(*spoken):
@@ -450,44 +361,6 @@ def test_a_short_answer_brings_its_question_and_a_question_its_answer(talk):
     question, answer = talk.say("[x] Ann: Do you still fence at the weekend?", "[x] Bea: Never again.")
     ranked = talk.ranked("fence at the weekend")
     assert ranked.index(answer) == ranked.index(question) + 1
-
-
-def test_of_a_few_units_nothing_is_in_common():
-    """What unit vectors share is their mean as far as chance does not make it, nor the log's one subject."""
-    strangers = np.eye(8, dtype=np.float32)
-    assert not _shared(strangers[0], 1).any()
-    assert not _shared(strangers.sum(axis=0), 8).any()
-    cone = np.hstack([np.full((8, 1), 1, dtype=np.float32), 2 * strangers]) / np.sqrt(5)
-    mean = cone.mean(axis=0)
-    assert np.allclose(
-        _shared(cone.sum(axis=0), 8), mean * (8 * 0.3 - 1) / (7 * 0.3)
-    )  # 0.3 is the mean's square
-    assert np.linalg.norm(_shared(np.array([8.0]), 8)) == 0
-
-
-def test_the_mean_is_that_of_what_is_there_now():
-    """However the rows came, one after the other or at once, and whatever was taken out since."""
-    rows = np.random.default_rng(5).normal(size=(40, 16)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    rows[7] = 0
-    units = [
-        Unit((seq,), 0, f"turn {seq}", "message", 5, "1", ("user", "assistant")[seq % 3 == 0], None, START)
-        for seq in range(1, 41)
-    ]
-
-    def cosines(index):
-        return index.centred_cosines(rows[3], index.vectors.products(rows[3]))
-
-    grown, at_once = UnitIndex(16, Speechless()), UnitIndex(16, Speechless())
-    for unit, row in zip(units, rows, strict=True):
-        grown.extend([unit], row[None])
-        cosines(grown)
-    at_once.extend(units, rows)
-    assert np.allclose(cosines(grown), cosines(at_once), atol=1e-6)
-    rest = UnitIndex(16, Speechless())
-    rest.extend(units[5:], rows[5:])
-    grown.remove(set(range(5)))
-    assert np.allclose(cosines(grown), cosines(rest), atol=1e-6)
 
 
 def test_a_log_about_one_thing_finds_that_thing(talk):

@@ -1,49 +1,9 @@
 """What an index is saved as."""
 
-from itertools import pairwise
-
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zibaldone.search.lexical import LexicalIndex
-from zibaldone.search.saved import CompressedTexts, SavedIndex
-
-
-@pytest.mark.parametrize(
-    ("numbers", "bytes_each"),
-    [([], 1), ([0, 255], 1), ([-1, 100], 1), ([256], 2), ([-200, 200], 2), ([1 << 16], 4), ([1 << 40], 8)],
-)
-def test_numbers_are_no_wider_than_they_are(numbers, bytes_each):
-    """They come back as they were put there, as wide as any."""
-    saved = SavedIndex()
-    saved.put_numbers("some", np.array(numbers, dtype=np.int64))
-    assert saved["some"].itemsize == bytes_each
-    assert saved.numbers("some").tolist() == numbers
-    assert saved.numbers("some").dtype == np.int64
-
-
-@given(st.lists(st.text(max_size=20), max_size=70), st.lists(st.integers(0, 70), max_size=3))
-def test_long_texts(texts, cuts):
-    """However many were put behind how many others, and taken out, they are read as they were."""
-    cuts = [0, *sorted(min(cut, len(texts)) for cut in cuts), len(texts)]
-    saved = SavedIndex()
-    parts = [CompressedTexts.of(texts[start:end]) for start, end in pairwise(cuts)]
-    saved.put_long_texts("all", CompressedTexts.joined(parts))
-    read = saved.long_texts("all")
-    assert list(read) == texts
-    assert [read[place] for place in reversed(range(len(texts)))] == texts[::-1]
-    mask = np.array([len(text) % 3 > 0 for text in texts], dtype=bool)
-    assert list(read.keep(mask)) == [text for text in texts if len(text) % 3 > 0]
-
-
-def test_long_texts_are_compressed():
-    """What comes again and again takes a third at most."""
-    texts = [f"On day {day} we walked from the harbour to the lighthouse again." for day in range(200)]
-    saved = SavedIndex()
-    saved.put_long_texts("all", CompressedTexts.of(texts))
-    assert sum(array.nbytes for array in saved.arrays.values()) < len("".join(texts)) / 3
+from zibaldone.search.saved import SavedIndex
 
 
 def test_postings_that_are_far_from_each_other():

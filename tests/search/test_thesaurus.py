@@ -28,11 +28,6 @@ def test_a_term_is_the_mean_of_its_forms():
     assert one.near(["jogging"], 0.0) == other.near(["jogging"], 0.0) != []
 
 
-def test_numbers_and_ids_are_not_learnt():
-    """What has no meaning takes no room."""
-    assert len(taught("4711", "a3f9", "tax")) == 1
-
-
 def test_what_is_unlearnt_is_gone_at_once():
     """Not only when the next question comes: its term is a word of a message."""
     made = taught("children", "tax")
@@ -44,17 +39,3 @@ def test_what_is_unlearnt_is_gone_at_once():
     assert (made.near(["kids"], 0.5), len(made)) == ([[]], 1)
     made.learn([("children", "children")])
     assert made.near(["kids"], 0.5)[0]
-
-
-def test_a_form_that_two_words_share_stays_while_one_is_there():
-    """Words of a script without spaces share their pairs of characters."""
-    made = taught("children")
-    made.learn([("children", "children")])
-    made.unlearn([("children", "children")])
-    assert made.near(["kids"], 0.5)[0]
-
-
-def test_an_empty_one_knows_nothing():
-    """No vocabulary, no neighbours; no question, no answer."""
-    assert taught().near(["kids"], 0.5) == [[]]
-    assert taught("tax").near([], 0.5) == []

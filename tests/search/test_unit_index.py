@@ -130,11 +130,7 @@ def test_vectors_that_come_later(talk, embedded):
     later.embed(at_first, vectors[at_first:embedded])
     at_once.extend(units, vectors)
     assert_same(later, at_once)
-    np.testing.assert_allclose(
-        score(later, question).total,
-        score(at_once, question).total,
-        atol=1e-4,
-    )
+    np.testing.assert_allclose(score(later, question).total, score(at_once, question).total, atol=1e-4)
 
 
 def test_a_tail_moves_no_mean():

@@ -25,20 +25,6 @@ def window_of(row, order, starts, ends, radius):
     return order[max(starts[place], place - radius) : min(ends[place], place + radius + 1)]
 
 
-@given(talks())
-def test_sums_sizes_and_lengths_are_those_of_the_rows_in_the_window(talk):
-    """Each row's window holds its neighbours in the session, and no others."""
-    order, starts, ends, lengths, radius = talk
-    windows = Windows(radius, order, starts, ends, lengths)
-    expected = [lengths[window_of(row, order, starts, ends, radius)].sum() for row in range(len(order))]
-    np.testing.assert_allclose(windows.sum(lengths), expected, atol=1e-4)
-    sizes = [len(window_of(row, order, starts, ends, radius)) for row in range(len(order))]
-    assert windows.sizes.tolist() == sizes
-    mean = np.mean(expected)
-    if mean:
-        np.testing.assert_allclose(windows.relative_lengths, np.array(expected) / mean, rtol=1e-4)
-
-
 @given(talks(), st.data())
 def test_spreading_few_values_is_summing_over_all(talk, data):
     """Values given by their rows, a row even twice, count in every window that holds them, and once."""

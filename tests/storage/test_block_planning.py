@@ -26,24 +26,12 @@ def planned(records, similarity=strangers, due=(), wait=2, block_bytes=TEN):
     return [[record.id for record in group] for group in groups]
 
 
-def test_what_may_wait_waits():
-    """Two blocks' worth stays in the database, however well it would go together."""
-    assert planned(staged(range(20)), companions(range(0, 20, 2))) == []
-
-
 def test_once_more_waits_than_may_a_block_leaves():
     """A full one, in the order of time, which does not tear a group; the rest waits on."""
     close = (29, 1, 4, 7, 10, 13, 16, 19, 22, 25)
     (block,) = planned(staged(range(30)), companions(close))
     assert (len(block), block) == (10, sorted(block))
     assert set(block).isdisjoint(close) or set(block) == set(close)
-
-
-def test_no_more_waits_than_may():
-    """Blocks are written until two blocks' worth is left, though nothing belongs together or fills one."""
-    assert [len(block) for block in planned(staged(range(45)))] == [10, 10, 10]
-    lone = planned(staged(range(6), size=600))
-    assert [len(block) for block in lone] == [1, 1]
 
 
 def test_namespaces_wait_and_are_written_apart():

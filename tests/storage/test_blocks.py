@@ -19,7 +19,7 @@ from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore, RowObjects
 from zibaldone.storage.opening import open_database
-from zibaldone.views.chunks.storage.records import decode, encode, new_key, overhead
+from zibaldone.views.chunks.storage.records import decode, encode, overhead
 
 RECORDS = st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=60)), max_size=8)
 
@@ -70,17 +70,6 @@ def test_a_large_object_comes_back_whole(store):
     assert store.get("u/large") == data
 
 
-def test_rows_of_two_kinds_do_not_meet(tmp_path):
-    """Blocks and indexes are rows of one table, under names that may be the same."""
-    database = open_database(tmp_path, busy_timeout_s=5)
-    one, other = (RowObjects(database.unlocked, kind) for kind in ("block", "index"))
-    one.put("u/one", b"1")
-    other.put("u/one", b"2")
-    other.delete("u/one")
-    assert (one.get("u/one"), list(other.names())) == (b"1", [])
-    database.close()
-
-
 def test_what_was_never_put_is_a_key_error(store):
     """A missing block is a KeyError that names it, in an empty store too."""
     with pytest.raises(KeyError, match="u/none"):
@@ -108,15 +97,6 @@ def test_listing_goes_by_prefix_and_tells_ages(store):
     assert all(-1 < age_s < 60 for _, age_s in store.names())
 
 
-def test_keys_tell_users_apart_and_name_none():
-    """A user's keys share a prefix, differ from each other, and do not show the name."""
-    one, two, other = new_key("ann/../x"), new_key("ann/../x"), new_key("bob")
-    assert one != two
-    assert one.split("/")[0] == two.split("/")[0] != other.split("/")[0]
-    assert "ann" not in one
-    assert one.count("/") == 1
-
-
 @given(RECORDS)
 def test_a_block_holds_its_records(records):
     """Ids and bytes come back by slot, and the size is what `overhead` says."""
@@ -141,15 +121,6 @@ def test_a_flipped_bit_is_named(records, data):
     block[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(StorageCorrupt, match="u/torn"):
         decode(bytes(block), "u/torn")
-
-
-def test_the_damaged_part_is_told():
-    """The error says whether the header or which slot is torn."""
-    block = encode([(1, b"aaaa"), (2, b"bbbb")])
-    with pytest.raises(StorageCorrupt, match="slot 1"):
-        decode(block[:-1] + b"x", "k")
-    with pytest.raises(StorageCorrupt, match="header"):
-        decode(block[:9] + b"\xff" + block[10:], "k")
 
 
 @pytest.mark.parametrize(
@@ -278,13 +249,6 @@ def test_without_locks_the_age_of_an_unfinished_file_decides(local, monkeypatch)
     os.utime(beside, (0, 0))
     assert [key for key, _ in local.names()] == ["u/one"]
     assert not beside.exists()
-
-
-def test_the_last_block_takes_its_folder_along(local):
-    """Nothing is left of a user who has no block."""
-    local.put("u/one", b"x")
-    local.delete("u/one")
-    assert list(local.folder.iterdir()) == []
 
 
 def test_a_block_that_cannot_be_read_is_an_error_of_the_house(local):

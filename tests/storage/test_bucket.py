@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import text
@@ -317,22 +317,6 @@ def test_verifying_finds_what_was_left_in_the_bucket(memory, bucket):
     assert len([kind for kind, where in leftovers if kind == "reference" and "planted" in where]) == 1
 
 
-@pytest.mark.wide
-def test_rows_in_postgresql_and_the_rest_in_a_bucket(url, bucket):
-    """One process writes, another reads what it saved, forgets, and verifies."""
-    with open_memory(url, blocks=bucket.url, **SETTINGS) as memory, open_memory(url, **SETTINGS) as other:
-        fill(memory)
-        views = ["messages", "chunks"]
-        expected = memory.recall("Qantril pump", user="ann", views=views, min_confidence=0).text
-        assert other.recall("Qantril pump", user="ann", views=views, min_confidence=0).text == expected
-        receipt = other.forget(user="ann", seqs=[3], keep_texts=True)
-        assert memory.admin.verify(receipt).ok
-        assert (
-            WORDS.format(2)
-            not in memory.recall("Qantril pump", user="ann", views=views, min_confidence=0).text
-        )
-
-
 def test_opening_a_memory_asks_nothing_of_the_bucket(memory, bucket, place, monkeypatch):
     """It may be down: what a crash left is swept by whoever maintains."""
     monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 1000)
@@ -391,20 +375,6 @@ def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
     assert kinds(bucket)[1] == with_draft - 1
 
 
-def test_blocks_that_a_killed_move_left_are_swept(memory, bucket):
-    """Once they are an hour old, when the user's next block is written."""
-    key = next(key for key in bucket.objects if "/blocks/" in key)
-    old = key.rsplit("/", 1)[0] + "/orphan"
-    young = key.rsplit("/", 1)[0] + "/young"
-    bucket.objects[old] = (b"x", datetime.now(UTC) - timedelta(hours=2))
-    bucket.objects[young] = (b"x", datetime.now(UTC))
-    for user in ("ann", "bea"):
-        memory.add([WORDS.format(number) for number in range(20, 32)], user=user)
-    memory.maintain()
-    assert old not in bucket.objects
-    assert young in bucket.objects
-
-
 @pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])
 def test_an_index_that_is_damaged_or_gone_is_made_anew(memory, bucket, place, damage):
     """The answer is that of the rows; and the next maintenance saves another."""
@@ -439,19 +409,6 @@ def test_an_older_snapshot_takes_no_newer_index_away(memory, bucket):
         assert database.saved.contents("ann", then) is None
     with database.read("ann") as connection:
         assert list(connection.execute(current).scalars()) == [now]
-
-
-def test_a_damaged_block_is_named_and_left_out(memory, bucket):
-    """As in files: recall says what it could not read, the check names the block, and rebuilding mends it."""
-    for key in [key for key in bucket.objects if "/blocks/" in key]:
-        data, since = bucket.objects[key]
-        bucket.objects[key] = (data[:-3], since)
-    assert any("torn" in fault for fault in memory.admin.check().faults)
-    traced = memory.recall("Qantril", user="ann", views=["chunks"], min_confidence=0).trace
-    assert "left out" in traced.views[0].note
-    for user in ("ann", "bea"):
-        memory.builds.rebuild(user=user, view="chunks")
-    assert memory.admin.check().ok
 
 
 def test_a_forked_child_is_told(memory, bucket):

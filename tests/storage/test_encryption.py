@@ -1,6 +1,5 @@
 """Folders that are encrypted: no word in any file, who may open them, and what damage says."""
 
-import os
 import re
 from contextlib import closing
 from pathlib import Path
@@ -378,23 +377,6 @@ def test_two_begin_one_folder_at_once(tmp_path):
     assert encryption.folder_keys(tmp_path / "new", KEY, is_plain=False) == keys
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["encryption.json"]
     assert (tmp_path / "new" / "encryption.json").stat().st_mode & 0o777 == 0o600
-
-
-def test_who_was_first_has_tidied_up(tmp_path, monkeypatch):
-    """Of two that begin a folder, the later one takes the keys that are there."""
-    keys, header = encryption.new_header(KEY)
-    sync = os.fsync
-
-    def other_is_first(descriptor):
-        sync(descriptor)
-        (beside,) = tmp_path.glob(".encryption.json.*")
-        (tmp_path / "encryption.json").write_text(header)
-        beside.unlink()
-
-    with monkeypatch.context() as patched:
-        patched.setattr(encryption.os, "fsync", other_is_first)
-        assert not encryption.put_header(tmp_path, "another")
-    assert encryption.open_header(tmp_path, KEY) == keys
 
 
 def test_an_export_into_the_folder_is_refused(encrypted, opened):

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from zibaldone import Memory, NewerSchema, StorageError
-from zibaldone.storage import migrations, schema
+from zibaldone.storage import schema
 from zibaldone.storage.folder_layout import FILE
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.opening import open_database
@@ -50,14 +50,7 @@ def test_a_fresh_folder_has_the_tables_of_the_schema(database):
 
 # What was measured of an embedder is no user's, nor are the bucket and what workers keep; a key is looked up
 # before its user is known, and a block by a digest.
-NOBODY_S = {
-    "migrations",
-    "server_keys",
-    "stored_objects",
-    "bucket",
-    "maintained_views",
-    "sealing",
-}
+NOBODY_S = {"migrations", "server_keys", "stored_objects", "bucket", "maintained_views", "sealing"}
 
 
 @pytest.mark.parametrize(
@@ -67,28 +60,6 @@ def test_every_key_begins_with_the_user(table):
     """A database that is split by user finds every row of one user in one place."""
     assert [c.name for c in table.primary_key][0] == "user"  # noqa: RUF015 - the order is the point
     assert all(next(iter(index.columns)).name == "user" for index in table.indexes)
-
-
-def test_what_we_know_our_database_by():
-    """The tables by which a folder is known are among those that the first migration makes."""
-    assert migrations.OURS.issubset(schema.metadata.tables)
-
-
-def test_each_migration_is_recorded(database):
-    """The record has a row for the schema, and one per migration, in order, with its name."""
-    with database.read() as connection:
-        rows = connection.execute(text("SELECT number, name FROM migrations ORDER BY number")).all()
-    assert [tuple(row) for row in rows] == [
-        (FIRST, "schema"),
-        *((i, m.__name__) for i, m in enumerate(MIGRATIONS, FIRST + 1)),
-    ]
-
-
-def test_migrating_again_does_nothing(database):
-    """A folder at the newest schema is left alone."""
-    migrate(database.write)
-    with database.read() as connection:
-        assert connection.execute(text("SELECT count(*) FROM migrations")).scalar_one() == 1 + len(MIGRATIONS)
 
 
 def test_a_folder_that_kept_themes_keeps_none(database):

@@ -188,33 +188,6 @@ def test_one_that_is_undone_while_it_copies_switches_nothing(filled, database, b
     assert told(filled) == before
 
 
-@EVERYWHERE
-@pytest.mark.wide
-def test_one_that_is_done_meanwhile_is_not_undone(filled, database, bucket, monkeypatch):
-    """The blocks are in the bucket by then, and nowhere else."""
-    before, url_of = told(filled), moving.bucket_url
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(BucketObjects, "put", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            move_blocks(database, bucket.url)
-
-    def done(url):
-        patched.setattr(moving, "bucket_url", url_of)
-        move_blocks(database, bucket.url)
-        return url_of(url)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(moving, "bucket_url", done)
-        with pytest.raises(InvalidInput, match="another process has done this move"):
-            undo_move(database)
-    assert in_bucket(bucket) == in_use(database)
-    assert told(filled) == before
-
-
 def test_the_command(run, tmp_path, bucket):
     """It says how much it moved; without a bucket it says what to give."""
     with open_memory(tmp_path / "memory", **SMALL_BLOCKS) as memory:

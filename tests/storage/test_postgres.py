@@ -7,14 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from zibaldone import Filter, InvalidInput, Memory, StorageBusy, StorageError, StorageUnusable
 from zibaldone.storage import schema
-from zibaldone.storage.columns import with_nul, without_nul
 from zibaldone.storage.database import place_shown, url_in
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
@@ -58,31 +55,6 @@ def test_its_tables_are_those_of_the_schema(opened_database):
         assert connection.execute(text(others)).all() == []
         of_users = {t.name for t in schema.metadata.sorted_tables if "user" in t.primary_key.columns}
         assert set(walled(connection)) == of_users | NOBODY_S
-
-
-@pytest.mark.parametrize("fault", [LookupError, KeyboardInterrupt])
-def test_a_write_that_raises_is_undone(opened_database, fault):
-    """Whatever ends the block early, nothing of it is stored and the next write begins at once."""
-    database = opened_database(0.5)
-    with pytest.raises(fault), database.write("ann") as connection:  # noqa: PT012 - the block is the subject
-        put(connection, "ann")
-        raise fault
-    with database.write("ann") as connection:
-        put(connection, "ann")
-    with database.read() as connection:
-        assert names(connection) == ["ann"]
-
-
-def test_a_read_is_one_snapshot(opened_database):
-    """What others commit meanwhile is not in it, and nobody waits for it."""
-    database = opened_database()
-    with database.read() as reading:
-        before = names(reading)
-        with database.write("ann") as connection:
-            put(connection, "ann")
-        assert (before, names(reading)) == ([], [])
-    with database.read() as reading:
-        assert names(reading) == ["ann"]
 
 
 def test_who_waits_for_whom(opened_database):
@@ -167,16 +139,6 @@ def test_a_failure_that_was_overlooked_is_no_success(opened_database):
             put(connection, "ann")
     with database.read() as connection:
         assert names(connection) == []
-
-
-@given(st.text(st.sampled_from("\0\x1a01ab"), max_size=12))
-@settings(max_examples=200)
-def test_any_text_can_be_stored(words):
-    """Without a NUL, and back again; and what it begins with, its stored form begins with."""
-    stored = without_nul(words)
-    assert "\0" not in stored
-    assert with_nul(stored) == words
-    assert without_nul(words + "b") == stored + without_nul("b")
 
 
 def test_messages_are_kept_word_for_word(memory):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
+from records_rig import ANN, BOB, NINE, Crash, RecordsRig, die
 
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.records import encode, new_key, reclaim_orphans, release
@@ -30,65 +30,6 @@ def test_a_block_at_the_threshold_is_collected(nine: RecordsRig):
     assert before[2][0] not in nine.stored()
     assert {n: after[n] for n in range(4, 10)} == {n: before[n] for n in range(4, 10)}
     assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n != 1}, [])
-
-
-def test_collecting_groups_by_similarity_and_orders_by_time(nine: RecordsRig):
-    """What is alike comes into one block, in the order of time."""
-    nine.remove([3, 6, 9])
-    nine.collect(companions([7, 1, 4]))
-    slots = nine.slots()
-    assert len({slots[n][0] for n in (1, 4, 7)}) == 1
-    assert [slots[n][1] for n in (1, 4, 7)] == [0, 1, 2]
-    assert len({slots[n][0] for n in (2, 5, 8)}) == 1
-
-
-def test_collecting_asks_for_each_namespace_alone(rig: RecordsRig):
-    """Records of two sessions are neither grouped nor packed together."""
-    for start, namespace in ((1, "s"), (4, "t")):
-        rig.stage({n: NINE[n] for n in range(start, start + 3)}, namespace=namespace)
-    rig.flush()
-    rig.remove([1, 4])
-    asked = []
-
-    def similarity(ids):
-        asked.append(list(ids))
-        return companions(ids)(ids)
-
-    rig.collect(similarity)
-    assert asked == [[2, 3], [5, 6]]
-    places = rig.places()
-    assert places[2] == places[3] != places[5] == places[6]
-
-
-def test_companions_in_blocks_that_are_not_due_stay_there(nine: RecordsRig):
-    """Collecting moves what is left of the blocks that are due, and nothing for its sake."""
-    nine.stage({50: b"another session"}, namespace="t")
-    nine.flush()
-    before = nine.places()
-    nine.remove([1])
-    moved = nine.collect(companions([2, 3, 50, 7, 999]))
-    assert moved.records == 2
-    assert {n: nine.places()[n] for n in (50, 7)} == {n: before[n] for n in (50, 7)}
-    assert nine.faults() == []
-
-
-def test_collecting_brings_space_back_to_what_lives(nine: RecordsRig):
-    """After it and a release the files hold live records only."""
-    nine.remove([1, 4, 5, 8])
-    nine.collect()
-    release(nine.database, nine.store)
-    assert [d for d in NINE.values() if nine.is_in_a_file(d)] == list(nine.data().values())
-
-
-def test_dropping_releases_all_of_an_owner_and_nothing_else(nine: RecordsRig):
-    """No record, no file; the other user's stay."""
-    nine.stage({1: b"of bob"}, BOB)
-    nine.flush(BOB)
-    with nine.database.write() as connection:
-        nine.store.drop(connection, ANN)
-    release(nine.database, nine.store)
-    assert (nine.data(), nine.data(BOB)) == ({}, {1: b"of bob"})
-    assert nine.stored() == set(nine.places(BOB).values()) == nine.rows()
 
 
 # Crashes: each kind of move, at each moment.

@@ -9,39 +9,11 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
+from records_rig import ANN, BOB, Crash, RecordsRig, companions, die
 from sqlalchemy import text
 
 from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.records import release
-
-
-def test_forgetting_reaches_the_database(nine: RecordsRig):
-    """A staged record goes."""
-    nine.stage({60: b"a staged secret"})
-    nine.expel([60])
-    nine.database.purge()
-    files = [path for path in nine.folder.rglob("*") if path.is_file()]
-    assert not any(b"a staged secret" in path.read_bytes() for path in files)
-
-
-def test_forgetting_that_is_rolled_back_changes_nothing(nine: RecordsRig):
-    """It is part of the caller's transaction: blocks are released by its commit alone."""
-    with nine.dying_before_the_commit(), pytest.raises(Crash):
-        nine.expel([1, 5])
-    assert release(nine.database, nine.store) == 0
-    assert (nine.data(), nine.faults()) == (NINE, [])
-
-
-def test_forgetting_thatdied_before_the_files_went_is_finished_by_the_next_start(nine: RecordsRig):
-    """The rows of released blocks remember what is to be deleted."""
-    nine.blocks.hooks["before delete"] = die
-    with pytest.raises(Crash):
-        nine.expel([2])
-    assert nine.is_in_a_file(NINE[2])
-    nine.restart()
-    assert not nine.is_in_a_file(NINE[2])
-
 
 # What the check finds.
 

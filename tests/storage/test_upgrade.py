@@ -138,15 +138,6 @@ def test_what_is_derived_is_made_anew(engine):
         assert connection.execute(objects).all() == [("key 1", "released"), ("key 2", "released")]
 
 
-def test_another_program_s_table_stays(engine):
-    """One with a name that is ours by now is refused, and nothing is changed."""
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE recipes (x TEXT)"))
-    migrate(engine.begin)
-    with engine.begin() as connection:
-        assert inspect(connection).has_table("recipes")
-
-
 @pytest.mark.parametrize("table", sorted(NEW_SINCE))
 def test_another_program_s_table_with_a_name_of_ours(tmp_path, table):
     """It is named, and nothing is changed."""
@@ -205,13 +196,6 @@ def test_a_folder_of_before_goes_on(tmp_path):
         memory.maintain(views=["chunks"])
     assert not (tmp_path / "m" / INDEX).exists()
     assert not (tmp_path / "m" / "blocks" / "f00").exists()
-
-
-def test_what_is_forgotten_at_once_is_in_no_file_of_before(tmp_path):
-    """Before anything is maintained: a saved index goes with the first forgetting."""
-    with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16)) as memory:
-        receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
-        assert memory.admin.verify(receipt).leftovers == ()
 
 
 def test_an_encrypted_folder_of_before_goes_on(tmp_path):

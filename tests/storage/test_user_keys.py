@@ -33,10 +33,8 @@ from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
 from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
-from zibaldone.server.problems import problem_of
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
-from zibaldone.storage.moving import move_blocks
 from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views import unit_cache
@@ -339,30 +337,6 @@ def test_an_index_by_a_destroyed_key_is_made_anew(sealed, tmp_path):
     assert "new here" in sealed().recall("who is new", user="ann").text
 
 
-def test_keys_that_others_hold_meanwhile_hold_nobody_up(sealed, monkeypatch):
-    """Where more users come than keys are held, one is dropped while another thread adds one."""
-    monkeypatch.setattr(keyrings, "_MOST", 2)
-    keyring = sealed()._database.keyring
-
-    class AddedTo(dict):
-        def __iter__(self):
-            walked = super().__iter__()
-            if len(self) < 3:
-                self[b"another"] = None
-            return walked
-
-    keyring._held = AddedTo()
-    for number in range(4):
-        keyring._hold(f"user {number}", bytes([number]) * 8, KEY)
-    assert bytes([3]) * 8 in keyring._held
-
-
-def test_a_client_is_told_that_a_key_is_gone():
-    """And not that the memory's folder cannot be used, which others read."""
-    told = problem_of(KeyDestroyed("the key of user 'ann' was destroyed"))
-    assert (told.status, told.name) == (410, "key-destroyed")
-
-
 def test_a_key_that_came_back_is_a_leftover(sealed, tmp_path):
     """A copy of the place of keys that somebody put back is what verify finds."""
     memory = filled(sealed())
@@ -585,17 +559,6 @@ def test_the_command_line_shreds(run, tmp_path, monkeypatch):
     assert (code, "key is destroyed" in out) == (0, True)
     assert run("forget", "--verify", receipt)[0] == 0
     assert run("forget", "--seq", "1", "--shred")[0] == 2
-
-
-def test_blocks_move_into_a_bucket_sealed(sealed, bucket):
-    """And are opened there."""
-    memory = filled(sealed())
-    moved = move_blocks(memory._database, bucket.url)
-    memory.close()
-    assert moved.blocks > 0
-    there = b"".join(content.lower() for content, _ in bucket.objects.values())
-    assert [word for word in WORDS if word.encode() in there] == []
-    assert "91" in sealed().recall("tulips on 7 May", user="ann", views=["chunks"]).text
 
 
 @pytest.mark.wide

@@ -205,16 +205,6 @@ def test_a_statement_that_was_left_behind_is_not_run(served):
         assert proof(connection)[1] != process
 
 
-def test_the_proof_is_looked_at_once_a_statement(served):
-    """And not once a row: it is a plan's first step, whose result the rows are compared with."""
-    with served.read("ann") as connection:
-        plan = "\n".join(connection.execute(text("EXPLAIN VERBOSE SELECT * FROM messages")).scalars())
-    before, _, rows = plan.partition("InitPlan")
-    assert plan.count("zibaldone_meant()") == 1
-    assert "zibaldone_meant()" in rows
-    assert "zibaldone_meant()" not in before
-
-
 def test_a_memory_is_served_as_ever(served_url, monkeypatch):
     """Adding, recalling, maintaining, checking and forgetting with proof as without a wall."""
     monkeypatch.setenv("ZIBALDONE_WALL_KEY", KEY)

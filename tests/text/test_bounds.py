@@ -1,13 +1,14 @@
 """How much of a text is read, of every shape."""
 
+import time
+
+import pytest
+from zibaldone.text.salience import names
+
 from zibaldone import Message
 from zibaldone.text.bounds import MESSAGE_CHARS_READ, QUESTION_CHARS_READ, as_read, question_as_read
-
-
-def test_a_message_within_the_bound_is_read_whole():
-    """The very message."""
-    message = Message("x" * MESSAGE_CHARS_READ)
-    assert as_read(message) is message
+from zibaldone.text.faithfulness import SourceTexts
+from zibaldone.text.titles import telling
 
 
 def test_a_longer_message_is_read_from_its_beginning_to_the_end_of_a_word():
@@ -17,6 +18,8 @@ def test_a_longer_message_is_read_from_its_beginning_to_the_end_of_a_word():
     assert message.content.startswith(read)
     assert MESSAGE_CHARS_READ - 10 < len(read) <= MESSAGE_CHARS_READ
     assert read.endswith("word")
+    whole = Message("x" * MESSAGE_CHARS_READ)
+    assert as_read(whole) is whole
 
 
 def test_a_question_is_read_at_both_ends():
@@ -26,9 +29,31 @@ def test_a_question_is_read_at_both_ends():
     assert read.endswith(" And what is her dog called?")
     assert set(read.split()) <= {*"Where does Ann live? pasted And what is her dog called?".split()}
     assert len(read) <= QUESTION_CHARS_READ
+    whole = "x " * (QUESTION_CHARS_READ // 2)
+    assert question_as_read(whole) == whole
 
 
-def test_a_question_within_the_bound_is_read_whole():
-    """As it is."""
-    question = "x " * (QUESTION_CHARS_READ // 2)
-    assert question_as_read(question) == question
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda times: telling([" ".join(f"w{number:x}q" for number in range(times))], 8),
+        lambda times: names("Lee met Roe " * times),
+        lambda times: SourceTexts(["I never said no, and Name did not. No. " * times], "").refusal(
+            "Ann lives, not."
+        ),
+    ],
+    ids=["titles", "names", "faithfulness"],
+)
+def test_ten_times_the_text_takes_nowhere_near_a_hundred_times_as_long(read):
+    """Whatever it is made of."""
+
+    def seconds(times):
+        taken = []
+        for _ in range(3):  # the least of them says what the text takes, and not what else goes on
+            began = time.process_time()
+            read(times)
+            taken.append(time.process_time() - began)
+        return min(taken)
+
+    seconds(10)  # whatever is made once
+    assert seconds(1_000) < 60 * max(seconds(100), 0.01)

@@ -27,16 +27,9 @@ CODEX_SUMMARY = (
     ],
 )
 def test_what_the_client_wrote_is_nobody_s(text):
-    """All of it."""
+    """All of it; words before and behind it are the user's."""
     assert own_words(text) == ""
-
-
-@pytest.mark.parametrize(
-    "text", [f"{REMINDER}\n\nRename it.", f"Rename it.\n{REMINDER}", f"{STATE}Rename it.{REMINDER}"]
-)
-def test_words_beside_it_are_the_user_s(text):
-    """Before it and behind it."""
-    assert own_words(text) == "Rename it."
+    assert own_words(f"Rename it.\n{REMINDER}") == own_words(f"{STATE}Rename it.{REMINDER}") == "Rename it."
 
 
 @pytest.mark.parametrize(

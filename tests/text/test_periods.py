@@ -12,23 +12,12 @@ from zibaldone.text.periods import Period, asked_period
 
 NOW = date(2024, 6, 12)  # a Wednesday
 
-ASKED = dict(
+ROWS = dict(
     line.split("\t")
     for line in (Path(__file__).parents[1] / "data" / "periods.tsv").read_text(encoding="utf-8").splitlines()
 )
-NOT_ASKED = (
-    "Where is my appointment now?",
-    "What is my schedule today?",
-    "What is planned for next week?",
-    "When is the deadline of June 3?",
-    "Was it before or after May 3?",
-    "When did Ann move to Lisbon?",
-    "How have I progressed over time?",
-    "What are all my goals for this year?",
-    "Which guests did I plan for 3 to 5 May?",
-    "May I ask what you know?",
-    "",
-)
+ASKED = {question: days for question, days in ROWS.items() if days != "-"}
+NOT_ASKED = ["", *(question for question, days in ROWS.items() if days == "-")]
 
 
 @pytest.mark.parametrize(("question", "expected"), ASKED.items())

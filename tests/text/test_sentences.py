@@ -1,13 +1,14 @@
 """Sentences and passages: where a text may be cut."""
 
 import time
+from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.text.sentences import _BORDER, _WIDE, _WIDE_BORDER, passages, sentences, torn
+from zibaldone.text.sentences import passages, sentences, torn
 
 count = shared_static_embedder().count
 
@@ -46,33 +47,16 @@ def test_sentences_cover_all_that_is_visible(text):
     check_spans(text, sentences(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
-        ('She said "Stop." Then left.', ['She said "Stop."', "Then left."]),
-        ("Version 3.5 is out. www.example.org is up.", ["Version 3.5 is out.", "www.example.org is up."]),
-        ("one\ntwo\n\n  three", ["one", "two", "three"]),
-        ("猫。犬！鳥？", ["猫。", "犬！", "鳥？"]),
-        ("「猫。」犬。", ["「猫。」", "犬。"]),
-        ("本当！？はい。。。うん。", ["本当！？", "はい。。。", "うん。"]),
-        ("القطة نائمة؟ نعم.", ["القطة نائمة؟", "نعم."]),
-        ("बिल्ली सो रही है। हाँ।", ["बिल्ली सो रही है।", "हाँ।"]),
-        ("Well… Maybe...", ["Well…", "Maybe..."]),
-        ("", []),
-        (" \n\t ", []),
-    ],
-)
-def test_where_sentences_end(text, expected):
-    """After a mark and its closing quotes where space follows, after a CJK mark at once, at line breaks."""
-    assert [text[start:end] for start, end in sentences(text)] == expected
+TABLE = (Path(__file__).parents[1] / "data" / "sentences.tsv").read_text(encoding="utf-8").splitlines()
 
 
-@given(st.text(alphabet=".!?…؟।\"'”’)] \n\t\x1cab", max_size=20))
-def test_the_quick_borders_are_the_borders(text):
-    """A text without marks of CJK is cut where the pattern that knows all marks cuts it."""
-    assert not set(_WIDE) & set(text)
-    assert [m.span() for m in _BORDER.finditer(text)] == [m.span() for m in _WIDE_BORDER.finditer(text)]
+@pytest.mark.parametrize("row", [row for row in TABLE if not row.startswith("#")])
+def test_where_sentences_end(row):
+    """As the table says."""
+    text, expected = (cell.replace(r"\n", "\n").replace(r"\t", "\t") for cell in row.split("\t"))
+    assert [text[start:end] for start, end in sentences(text)] == [
+        one for one in expected.split(" || ") if one
+    ]
 
 
 @pytest.mark.parametrize("tokens", [by_words, by_characters, count], ids=["words", "characters", "llama"])
@@ -102,21 +86,6 @@ def test_a_long_sentence_is_cut_between_words(limit, length):
     assert " ".join(pieces).split() == text.split()
 
 
-def test_a_long_word_is_cut_between_characters():
-    """A word above the limit is no reason to exceed it."""
-    spans = passages("x" * 1000, 64, by_characters)
-    check_spans("x" * 1000, spans)
-    assert max(end - start for start, end in spans) <= 64
-
-
-@given(PROSE, st.integers(1, 40))
-def test_a_text_within_the_limit_is_one_passage(text, limit):
-    """What fits stays whole, but for the space around it."""
-    assume(text.strip() and by_characters([text.strip()])[0] <= limit)
-    ((start, end),) = passages(text, limit, by_characters)
-    assert text[start:end] == text.strip()
-
-
 def test_the_space_between_sentences_counts():
     """Empty lines and runs of spaces are tokens too, and two short sentences far apart are two passages."""
     far = "One." + " " * 5000 + "Two."
@@ -140,51 +109,6 @@ def test_no_text_takes_more_than_linear_time(text):
     began = time.process_time()
     check_spans(text, sentences(text))
     assert time.process_time() - began < 5
-
-
-def test_a_megabyte_is_cut_with_few_calls_of_the_tokenizer():
-    """The tokenizer gets many spans at a time: its calls do not grow with the text."""
-    calls = []
-
-    def counted(texts):
-        calls.append(len(texts))
-        return by_characters(texts)
-
-    text = "some words, " * 80_000
-    check_spans(text, passages(text, 128, counted))
-    assert len(calls) < 40
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("I saw Dr. Lee. He was late.", ["I saw Dr. Lee.", "He was late."]),
-        ("Mr. and Mrs. Roe met St. Mary.", ["Mr. and Mrs. Roe met St. Mary."]),
-        ("We live on Main St. Come by.", ["We live on Main St.", "Come by."]),
-        ("See No. 5. It is red.", ["See No. 5.", "It is red."]),
-        ("Is it Dr.\nLee", ["Is it Dr.", "Lee"]),
-        ("Did you say no. Then go.", ["Did you say no.", "Then go."]),
-        ("Wir reisen am 4. Juni ab. Komm mit.", ["Wir reisen am 4. Juni ab.", "Komm mit."]),
-        ("Es war der 2. Versuch. Er gelang.", ["Es war der 2. Versuch.", "Er gelang."]),
-        ("I am 12. My brother is 9.", ["I am 12.", "My brother is 9."]),
-        ("It cost 12. Then we left.", ["It cost 12.", "Then we left."]),
-        ("Das sind z. B. Hunde. Gut.", ["Das sind z. B. Hunde.", "Gut."]),
-        ("J. R. Ewing came. He left.", ["J. R. Ewing came.", "He left."]),
-        ("We took plan B. Then we left.", ["We took plan B.", "Then we left."]),
-        ("We met at 5 p.m. Tom came.", ["We met at 5 p.m.", "Tom came."]),
-        ("Bring bread etc. and salt. Hurry.", ["Bring bread etc. and salt.", "Hurry."]),
-        ("i went home. it was late.", ["i went home.", "it was late."]),
-        ("I live in bonn. my dog is old.", ["I live in bonn.", "my dog is old."]),
-        ("The U.S. is big. So is Canada.", ["The U.S. is big.", "So is Canada."]),
-        ("El Sr. García vive aquí. Es alto.", ["El Sr. García vive aquí.", "Es alto."]),
-    ],
-)
-def test_an_abbreviation_ends_no_sentence(text, told):
-    """Nor does a title before a name, a "No." before a number, an initial, an ordinal.
-
-    Nor what goes on in lower case, by somebody who begins with a capital.
-    """
-    assert [text[start:end] for start, end in sentences(text)] == told
 
 
 def test_where_a_text_was_torn():
@@ -228,9 +152,3 @@ def test_code_is_cut_at_its_fences():
     assert code in pieces_of(
         f"Before it there are words. And more of them.\n\n{code}\n\nAfter it too, some more.", 8
     )
-
-
-def test_the_number_of_an_item_is_no_sentence():
-    """The "2." opens its item."""
-    text = "1. Go home.\n2. Sleep well."
-    assert [text[start:end] for start, end in sentences(text)] == ["1. Go home.", "2. Sleep well."]

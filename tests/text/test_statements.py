@@ -12,33 +12,23 @@ def one(sentence, speaker="Ann"):
 
 
 @pytest.mark.parametrize(
-    ("earlier", "later"),
+    ("earlier", "later", "is_another"),
     [
-        ("I live in Paris.", "I just moved to Rome."),
-        ("My favorite colour is blue.", "My favorite colour is now green!"),
-        ("My email address is ann@old.example", "My email address has changed to ann@new.example"),
-        ("I work for Siemens.", "I started working at Bosch"),
-        ("I'm 29 years old.", "I just turned 30."),
-        ("Our budget is 900 euros.", "Our budget was changed to 700 euros."),
+        ("I live in Paris.", "I just moved to Rome.", True),
+        ("My favorite colour is blue.", "My favorite colour is now green!", True),
+        ("My email address is ann@old.example", "My email address has changed to ann@new.example", True),
+        ("I work for Siemens.", "I started working at Bosch", True),
+        ("I'm 29 years old.", "I just turned 30.", True),
+        ("Our budget is 900 euros.", "Our budget was changed to 700 euros.", True),
+        ("I live in Paris.", "I live in Paris now, near the river.", False),
+        ("My favorite colour is blue.", "My favorite food is soup.", False),
+        ("I live in Paris.", "I work as a teacher.", False),
+        ("My rent is 900 euros.", "My rent is 900", False),
     ],
 )
-def test_another_value_supersedes(earlier, later):
-    """One subject, one relation, another value."""
-    assert supersedes(one(later), one(earlier))
-
-
-@pytest.mark.parametrize(
-    ("earlier", "later"),
-    [
-        ("I live in Paris.", "I live in Paris now, near the river."),
-        ("My favorite colour is blue.", "My favorite food is soup."),
-        ("I live in Paris.", "I work as a teacher."),
-        ("My rent is 900 euros.", "My rent is 900"),
-    ],
-)
-def test_the_same_value_or_another_matter_does_not(earlier, later):
-    """More words on one value, or another attribute, contradict nothing."""
-    assert not supersedes(one(later), one(earlier))
+def test_another_value_supersedes(earlier, later, is_another):
+    """Of one subject and relation; more words on one value, or another attribute, contradict nothing."""
+    assert supersedes(one(later), one(earlier)) is is_another
 
 
 def test_another_speaker_contradicts_nobody():

@@ -154,20 +154,3 @@ def test_a_block_that_is_gone_names_the_fix_too(torn):
         .trace.views[0]
         .note
     )
-
-
-def test_what_a_killed_writer_left_goes_with_what_is_forgotten(opened):
-    """A block that was never finished has the words of messages too."""
-    memory = opened(
-        maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40),
-        chat=None,
-        placement=Placement(block_bytes=256, staged_blocks=0),
-    )
-    say(memory, LINES)
-    memory.maintain()
-    (block, *_) = memory.path.rglob("*.block")
-    beside = block.with_name("0123.block.4242.1.part")  # as FileObjects.put names it, and nobody locks it
-    beside.write_bytes(block.read_bytes())
-    memory.forget(user="ann", everything=True)
-    assert not any(b"Otto" in path.read_bytes() for path in memory.path.rglob("*") if path.is_file())

@@ -103,18 +103,6 @@ def test_a_note_with_a_word_of_another_message_has_that_as_a_source(remembering)
     assert has(memory, "Marguerite") == []
 
 
-def test_a_note_that_invents_is_not_kept(remembering):
-    """The message's own words stand in its place."""
-
-    def wrong(given):
-        answer = compress(given)
-        if given["messages"][0]["seq"] == 1:
-            answer["items"][1]["text"] = "Ann's neighbour Otto repairs clocks and violins in his cellar."
-        return answer
-
-    assert chunk_texts(remembering(compress=wrong), 1)[2,] == EARLIER[1]
-
-
 def test_what_a_refused_note_said_is_not_lost(remembering):
     """The message's own words stay, though another note of it stands."""
 
@@ -129,26 +117,6 @@ def test_what_a_refused_note_said_is_not_lost(remembering):
         f"Ann said: {EARLIER[1]}",
         EARLIER[1],
     ]
-
-
-def test_a_note_may_say_who_and_when(remembering):
-    """The speaker's name and the days that a message means are the message's own."""
-
-    def resolved(given):
-        answer = compress(given)
-        if given["messages"][0]["seq"] == 4:
-            answer["items"][1]["text"] = "Ann: the rent of the flat is 900 euros since 2023."
-        return answer
-
-    assert chunk_texts(remembering(compress=resolved), 2)[5,].endswith("since 2023.")
-
-
-def test_an_earlier_note_changes_only_for_what_a_new_one_says(remembering):
-    """A change that the notes named as its reason do not bear out is not made."""
-    leaks = {"chunk": 1, "item": 2, "text": "Otto repairs clocks; Rumpelstilz.", "because": [1]}
-    memory = remembering(joint_compact=leaking(joint, updates=[leaks]))
-    assert chunk_texts(memory, 1)[2,] == f"Ann said: {EARLIER[1]}"
-    assert memory.user("ann").superseded() == []
 
 
 def test_the_reason_of_a_failure_does_not_outlive_what_it_quotes(remembering):

@@ -7,9 +7,6 @@ import pytest
 from chunk_model import chunk_model, joint
 from memories import with_filter
 from zibaldone import MemAttention, Placement
-from zibaldone.storage.schema import chunk_sources
-from zibaldone.testing import FailingEmbedder, HashEmbedder
-from zibaldone.views.own_rows import generations
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SMALL = MemAttention(chunk_gate_tokens=40)
@@ -128,18 +125,6 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
     assert memory.user("ann").chunks() == memory.user("ann").superseded() == []
 
 
-def test_a_session_s_chunks_are_its_own(opened):
-    """With the paper's namespace of (user, session), chunks stay inside a session."""
-    memory = opened(
-        maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, scope="session"), chat=None
-    )
-    maintained(memory, "I live in Paris with my cat.", *FILLER, session="a")
-    maintained(memory, "I just moved to Rome, with a view.", *OTHERS, session="b")
-    assert [chunk.session for chunk in memory.user("ann").chunks()] == ["a", "b"]
-    found = recalled(memory, "Where does Ann live?", session="a")
-    assert {evidence.session for evidence in found.evidence} == {"a"}
-
-
 def test_a_session_narrows_chunks_that_span_several(memory):
     """A chunk that spans sessions is searched, and only the session's own items are recalled."""
     memory.add(said(FILLER[0], session="a") + said(*FILLER[1:], session="b", start=1), user="ann")
@@ -147,16 +132,6 @@ def test_a_session_narrows_chunks_that_span_several(memory):
     assert len(memory.user("ann").chunks()) == 1
     found = recalled(memory, "river clocks bakery", session="b")
     assert {sources for evidence in found.evidence for sources in evidence.sources} == {2, 3}
-
-
-def test_the_view_s_budget(opened):
-    """At most memory_budget_tokens are offered, whatever the caller's budget."""
-    memory = opened(
-        maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40, memory_budget_tokens=50), chat=None
-    )
-    maintained(memory, *[f"{one} {i}" for i in range(20) for one in FILLER])
-    found = recalled(memory, "river clocks bakery", budget_tokens=5000)
-    assert 0 < sum(evidence.tokens for evidence in found.evidence) <= 50
 
 
 def test_why_not_names_the_chunk(opened):
@@ -248,19 +223,6 @@ def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):
     assert {item.sources for item in first.items} == {(1,), (2,), (3,)}
 
 
-def test_the_model_selects_at_recall_where_it_is_told_to(opened):
-    """The model's choice is read, from the metadata it was shown; a recall costs one call."""
-    memory = opened(
-        maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40, top_p=1, recall_relevance="model"),
-        chat=chunk_model(select_related=lambda given: {"chunks": [2]}),
-    )
-    maintained(memory, *[f"{one} {i}" for i in range(4) for one in FILLER])
-    found = recalled(memory, "river")
-    assert {seq for e in found.evidence for seq in e.sources} <= {4, 5, 6}
-    assert found.trace.views[0].model_calls == 1
-
-
 def test_a_model_that_fails_at_recall_is_done_without(opened):
     """Recall goes on by words and cosine, and the trace says so."""
     model = chunk_model(select_related=lambda _: {"chunks": [99]})
@@ -270,34 +232,3 @@ def test_a_model_that_fails_at_recall_is_done_without(opened):
     found = recalled(memory, "clocks Otto")
     assert found.evidence
     assert "selected offline" in found.trace.views[0].note
-
-
-def test_vectors_lost_to_forgetting_are_made_anew(opened):
-    """When the embedder fails while something is forgotten, the next maintenance embeds what is left."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(maintained=["chunks"], chunks=SMALL, chat=None, embedder=embedder)
-    maintained(memory, *FILLER)
-    embedder.failing = True
-    memory.forget(user="ann", seqs=[1])
-    assert best(recalled(memory, "clocks")).sources == (2,)
-    embedder.failing = False
-    before = embedder.calls
-    memory.maintain()
-    assert embedder.calls > before
-    assert memory.admin.check().faults == ()
-
-
-def test_chunks_that_are_alike_lie_in_one_block(opened):
-    """Records that are written together are chosen by the metadata's cosines, not by the order of time."""
-    memory = opened(
-        maintained=["chunks"],
-        chunks=MemAttention(chunk_gate_tokens=40),
-        chat=None,
-        placement=Placement(block_bytes=1500, staged_blocks=0),
-    )
-    maintained(memory, *[f"{one} {i}" for i in range(3) for one in (*FILLER, *OTHERS)])
-    with memory._database.read() as connection:
-        generation = generations(connection, chunk_sources, "ann")[-1]
-        places = memory._wiring.chunks.store.places(connection, generation)
-    block = {place.id: place.block for place in places}
-    assert block[1] == block[3] == block[5] != block[2] == block[4] == block[6]

@@ -10,7 +10,6 @@ from chunk_model import chunk_model
 from memories import with_filter
 from zibaldone import MemAttention, Placement
 from zibaldone.storage.schema import chunk_sources
-from zibaldone.views.chunks.storage import placement
 from zibaldone.views.own_rows import generations
 
 PAPER = replace(MemAttention.paper(), chunk_gate_tokens=50, top_p=2)
@@ -160,31 +159,6 @@ def test_a_model_says_what_to_co_locate(opened):
     here = places(memory)
     assert here[1] == here[6] is not None
     assert {block for number, block in here.items() if number not in (1, 6)} == {None}
-
-
-@pytest.mark.parametrize("step", ["before any record is switched", "when all are"])
-def test_a_crash_between_the_writes_of_a_move_loses_nothing(memory, monkeypatch, step):
-    """The new block is published, and the directory is not switched: all reads as before, and moves later."""
-    said(memory)
-    before = texts(memory)
-    recalled(memory, "river bassoon")
-    switch = placement._switch
-
-    def dying(*args):
-        if step == "when all are":
-            switch(*args)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(placement, "_switch", dying)
-        with pytest.raises(KeyboardInterrupt):
-            memory.maintain()
-    assert set(places(memory).values()) == {None}
-    assert (texts(memory), memory.admin.check().faults) == (before, ())
-    recalled(memory, "river bassoon")
-    memory.maintain()
-    assert len({block for block in places(memory).values() if block}) == 1
-    assert (texts(memory), memory.admin.check().faults) == (before, ())
 
 
 def test_chunks_that_were_read_together_and_forgotten_do_not_move(memory):

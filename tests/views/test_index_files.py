@@ -84,25 +84,6 @@ def test_another_process_opens_it(filled, opened, extended):
     assert sum(extended) == 0
 
 
-def test_what_is_known_of_its_vectors_is_saved(filled, opened, monkeypatch):
-    """Another process measures none of them, and those that come since alone."""
-    filled()
-    measured = []
-    extend = unit_index._Measured.extend
-
-    def counted(self, rows, by_people):
-        measured.append(len(rows) - self._known)
-        extend(self, rows, by_people)
-
-    monkeypatch.setattr(unit_index._Measured, "extend", counted)
-    memory = opened()
-    answer(memory)
-    assert sum(measured) == 0
-    memory.add("My dentist moved to Green Lane.", user="ann")
-    answer(memory)
-    assert sum(measured) == 1
-
-
 def test_what_came_since_is_added(filled, opened, extended):
     """Only a new message is indexed."""
     filled().add("My dentist moved to Green Lane.", user="ann")
@@ -122,15 +103,6 @@ def test_nothing_forgotten_is_in_a_file(filled, opened):
     assert files(memory)
     assert not any(b"Moss" in said_in(path) for path in files(memory))
     assert "Moss" not in answer(opened())[0]
-
-
-def test_an_opened_index_forgets(filled, opened):
-    """Also where its words came from a file."""
-    filled()
-    memory = opened()
-    assert "Moss" in answer(memory)[0]
-    memory.forget(user="ann", seqs=[1])
-    assert "Moss" not in answer(memory)[0]
 
 
 @pytest.mark.parametrize("where", [(index_files, "save"), (FileObjects, "put")], ids=["before", "amid"])
@@ -227,24 +199,6 @@ def test_each_user_has_files_of_their_own(filled):
     memory.forget(user="ann", everything=True)
     assert files(memory) == his
     assert "Reed" in answer(memory, "bea")[0]
-
-
-def test_little_is_not_worth_a_file(opened, monkeypatch):
-    """Nor is a segment for a few messages more; for a quarter as many as the least it is."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 8)
-    memory = opened()
-
-    def written(texts):
-        memory.add(texts, user="ann")
-        memory.maintain()
-        return files(memory)
-
-    assert written([f"The kettle whistles {time} times." for time in range(7)]) == []
-    [first] = written("The kettle is new.")
-    assert written("Rye bread rises slowly.") == [first]
-    both = written("Rye bread rises at last.")
-    assert len(both) == 2
-    assert first in both
 
 
 def test_it_saves_itself(opened, extended):

@@ -75,16 +75,6 @@ def test_what_no_note_says_stays():
     assert [update.item for update in updates] == [2]
 
 
-def test_an_item_may_be_told_in_parts():
-    """Two notes that have all of it between them."""
-    parts = [
-        Note(text="The rent is 900 euros.", sources=[2]),
-        Note(text="The rent of the flat.", sources=[2]),
-    ]
-    made, _, _ = followed([AS_THEY_ARE[0], *parts, AS_THEY_ARE[2]])
-    assert [item.text for item in made] == [NEW[0].text, parts[0].text, parts[1].text, NEW[2].text]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

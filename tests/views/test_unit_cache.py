@@ -70,19 +70,6 @@ def test_an_index_knows_how_much_memory_it_takes(word_embedder):
         tracemalloc.stop()
 
 
-def test_a_saved_index_counts_what_it_reads_where_it_lies(word_embedder):
-    """Opened, it is about as large as it was; words of its own are added to that."""
-    index = UnitIndex(DIMENSION, word_embedder)
-    index.extend(made(300), np.ones((300, DIMENSION), dtype=np.float32))
-    saved = index.save()
-    again = UnitIndex(DIMENSION, word_embedder, [saved])
-    on_disk = sum(array.nbytes for array in saved.arrays.values())
-    assert on_disk <= again.nbytes < index.nbytes
-    before = again.nbytes
-    again.extend(made(300), np.ones((300, DIMENSION), dtype=np.float32))
-    assert again.nbytes > before + 300 * DIMENSION * 4
-
-
 def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
     """Three of six users who take turns, with room for three and a guest, find their index each time."""
     memory = opened()

@@ -13,15 +13,6 @@ from zibaldone.views.user_cache import UserCache
 AT_1, AT_2 = UserState(1, 1, 0), UserState(2, 2, 2)  # something was forgotten at version 2
 
 
-def test_the_least_recently_used_goes_first():
-    """A value that was asked for stays longer than one that was not."""
-    cache = UserCache(2)
-    for user in "abc":
-        cache.put(user, user.upper(), AT_1)
-        cache.get("a")
-    assert [cache.get(user) for user in "abc"] == ["A", None, "C"]
-
-
 def test_values_are_bounded_together_and_the_newest_is_kept():
     """By their sizes; taking and dropping make room again."""
     cache = UserCache(9, most_size=10, size=len)
@@ -39,48 +30,6 @@ def test_values_are_bounded_together_and_the_newest_is_kept():
     assert [bool(cache.get(user)) for user in "abc"] == [False, True, True]
 
 
-def asked_in_turns(cache: UserCache[str], users: str) -> str:
-    """The users whose value was there, of those who ask one after the other; who has none makes one."""
-    there = ""
-    for user in users:
-        if cache.get(user) is None:
-            cache.put(user, "x" * 4, AT_1)
-        else:
-            there += user
-    return there
-
-
-def test_more_users_than_fit_do_not_push_each_other_out():
-    """Four of six who take turns, where four fit, find their value each time; a fifth would be a guest."""
-    cache = UserCache(99, most_size=16, size=len)
-    asked_in_turns(cache, "abcdef" * 2)
-    there = asked_in_turns(cache, "abcdef" * 10)
-    assert (len(there), len(set(there))) == (40, 4)
-    assert len(cache) == 5
-    five = "".join(sorted(set(there))) + ("a" if "a" not in there else "f")
-    assert len(asked_in_turns(cache, five * 10)) >= 49
-
-
-def test_who_comes_again_takes_the_place_of_who_has_gone():
-    """Somebody new at once; who was here before, once one who has a place was not here in between."""
-    cache = UserCache(99, most_size=8, size=len)
-    assert asked_in_turns(cache, "pqab") == ""
-    assert asked_in_turns(cache, "pqab") == "ab"  # p and q are guests, for one of whom there is room
-    assert asked_in_turns(cache, "pq") == ""
-    assert asked_in_turns(cache, "pq") == "q"  # a goes
-    assert asked_in_turns(cache, "bpqa") == "bpq"
-
-
-def test_a_value_that_grows_makes_others_go():
-    """It is not new, so nobody asks whether there is room."""
-    cache = UserCache(99, most_size=8, size=len)
-    asked_in_turns(cache, "ab")
-    assert cache.put("b", "x" * 7, AT_2)
-    assert (cache.get("a"), cache.get("b")) == (None, "x" * 7)
-    assert cache.put("c", "x" * 40, AT_1)  # somebody new, and too large for any other beside it
-    assert len(cache) == 1
-
-
 def test_nothing_of_before_a_forgetting_comes_back():
     """Who read before the deletion and puts after it is refused; who read after it is not."""
     cache = UserCache(9)
@@ -89,28 +38,6 @@ def test_nothing_of_before_a_forgetting_comes_back():
     assert not cache.put("a", "late", AT_1)
     assert "a" not in cache.users()
     assert cache.put("a", "new", AT_2)
-
-
-def test_an_older_value_does_not_replace_a_newer():
-    """The newer was made of more."""
-    cache = UserCache(9)
-    cache.put("a", "new", UserState(5, 5, 0))
-    assert not cache.put("a", "old", AT_1)
-    assert cache.get("a") == "new"
-
-
-def test_users_and_generations_are_apart():
-    """A value put, taken or dropped of one user is no other's; a user's generations go together."""
-    cache = UserCache(9)
-    cache.put("a", "first", AT_1, 1)
-    cache.put("a", "second", AT_1, 2)
-    cache.put("b", "other", AT_1, 1)
-    assert cache.take("a", 1) == "first"
-    assert cache.take("a", 1) is None
-    assert [cache.get("a", 2), cache.get("b", 1), cache.get("b", 2)] == ["second", "other", None]
-    cache.drop("a", AT_2)
-    assert cache.users() == {"b"}
-    assert cache.put("b", "read before a forgot", UserState(3, 3, 0), 1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
@@ -146,3 +73,41 @@ def test_one_at_a_time_has_a_users_turn_and_others_do_not_wait():
     thread.join(20)
     assert order == ["other", "first", "second"]
     assert turns._turns == {}
+
+
+def test_the_least_recently_used_goes_first():
+    """A value that was asked for stays longer than one that was not."""
+    cache = UserCache(2)
+    for user in "abc":
+        cache.put(user, user.upper(), AT_1)
+        cache.get("a")
+    assert [cache.get(user) for user in "abc"] == ["A", None, "C"]
+
+
+def test_who_comes_again_takes_the_place_of_who_has_gone():
+    """Somebody new at once; who was here before, once one who has a place was not here in between."""
+    cache = UserCache(99, most_size=8, size=len)
+    assert asked_in_turns(cache, "pqab") == ""
+    assert asked_in_turns(cache, "pqab") == "ab"  # p and q are guests, for one of whom there is room
+    assert asked_in_turns(cache, "pq") == ""
+    assert asked_in_turns(cache, "pq") == "q"  # a goes
+    assert asked_in_turns(cache, "bpqa") == "bpq"
+
+
+def asked_in_turns(cache: UserCache[str], users: str) -> str:
+    """The users whose value was there, of those who ask one after the other; who has none makes one."""
+    there = ""
+    for user in users:
+        if cache.get(user) is None:
+            cache.put(user, "x" * 4, AT_1)
+        else:
+            there += user
+    return there
+
+
+def test_an_older_value_does_not_replace_a_newer():
+    """The newer was made of more."""
+    cache = UserCache(9)
+    cache.put("a", "new", UserState(5, 5, 0))
+    assert not cache.put("a", "old", AT_1)
+    assert cache.get("a") == "new"

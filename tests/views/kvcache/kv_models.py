@@ -207,3 +207,8 @@ def gptj() -> GPTJConfig:
 def gptj_is_handed_tables() -> bool:
     """By this version of Transformers."""
     return "position_embeddings" in inspect.signature(GPTJAttention.forward).parameters
+
+
+def hooks(model: Any) -> int:
+    """How many are in the model."""
+    return sum(len(m._forward_pre_hooks) + len(m._forward_hooks) for m in model.modules())

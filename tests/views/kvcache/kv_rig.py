@@ -266,11 +266,6 @@ def filled(folder: Path, count: int = 8, **options: Any) -> Rig:
     return told(folder, *((USER, str(i % 2 + 1), range(i, i + 1)) for i in range(count)), **options)
 
 
-def fill_anew() -> None:
-    """The next filling is not copied: the model reads it again."""
-    _made.cache_clear()
-
-
 @cache
 def _made(talks: tuple[tuple[str, str, range], ...], options: tuple[tuple[str, Any], ...]) -> Path:
     folder = Path(_MADE.name) / str(next(_NUMBERS))

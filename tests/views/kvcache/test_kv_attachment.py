@@ -34,23 +34,6 @@ def _attach(memory, shared, **options):
     return KVMemory(shared, tokenizer(), memory, config=CONFIG, format=FORM, **options)
 
 
-def test_closing_twice_leaves_another_one_of_the_same_model(tmp_path):
-    """Two memories share a model: one that was closed twice has given back its own share alone."""
-    shared = model()
-    with (
-        Memory(tmp_path / "a", config=Config(clock=FrozenClock())) as one,
-        Memory(tmp_path / "b", config=Config(clock=FrozenClock())) as two,
-    ):
-        two.add([line(1), line(2)], user=USER)
-        first, second = _attach(one, shared), _attach(two, shared)
-        first.close()
-        first.close()
-        assert second.generate("w3 w4", user=USER, max_new_tokens=2).kv_tokens
-        second.close()
-        second.close()
-    assert not any(module._forward_pre_hooks for module in shared.modules())
-
-
 @pytest.mark.parametrize(
     "use",
     [

@@ -4,9 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kv_models import DTYPES, chained, encoder_of, some_ids, tapped
 
-from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
@@ -65,19 +63,3 @@ def test_quantised(codec, tokens, seed, dtype, scale):
             largest = wide.abs().amax(dim=axis, keepdim=True)
             allowed = largest * (0.5 / STEPS[codec] * 1.001 + rounding) + 1e-7
             assert ((found.float() - wide).abs() <= allowed).all()
-
-
-@pytest.mark.parametrize("codec", ["native", "int8"])
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_boxes_are_those_of_the_keys_that_are_read_back(codec, dtype):
-    """A draft's box bounds the keys that a question meets, and no wider; it is not rounded."""
-    tap, ids = tapped("llama", dtype), some_ids(30)[0].tolist()
-    config = MemArt(block_tokens=8, context_tokens=None, codec=codec)
-    encoder = encoder_of(tap, config)
-    for draft in chained(encoder, ids, []).drafts:
-        back = decode(draft.payload, len(draft.tile.ids), encoder.layout)
-        for layer in range(2):
-            box = torch.frombuffer(bytearray(draft.boxes[layer]), dtype=DTYPES[dtype]).view(2, 2, 16)
-            assert len(draft.boxes[layer]) == encoder.layout.box_bytes(layer)
-            assert torch.equal(box[:, 0], back[layer].keys.amax(dim=-2))
-            assert torch.equal(box[:, 1], back[layer].keys.amin(dim=-2))

@@ -2,22 +2,9 @@
 
 import pytest
 import torch
-from kv_models import (
-    ASKED,
-    EOS,
-    FAMILIES,
-    IDS,
-    QUESTION,
-    TEN,
-    chained,
-    context_of,
-    encoder_of,
-    read_back,
-    tapped,
-)
+from kv_models import ASKED, EOS, FAMILIES, QUESTION, TEN, context_of, encoder_of, tapped
 
 from zibaldone.views.kvcache.generate.generation import complete_kv, generate
-from zibaldone.views.kvcache.model.encoding import joined
 
 
 def same(first, second):
@@ -70,10 +57,3 @@ class Say:
 def test_what_an_answer_with_marks_leaves(said, more):
     """Keys belong to the tokens that are stored for them, also where marks were cut from the answer."""
     assert leaves_its_keys("llama", [9, 10, 11], max_new_tokens=5, logits_processor=[Say(*said)], **more)
-
-
-def test_joined():
-    """Parts follow each other in every layer."""
-    encoder = encoder_of(tapped("llama"))
-    raw = read_back(chained(encoder, IDS[:20], [5]))
-    assert same(joined(raw), encoder.run(IDS[:20], [encoder.prefix]))

@@ -84,24 +84,6 @@ def test_what_a_crash_has_left_is_overwritten_at_the_next_opening(tmp_path, monk
         assert leaked(secrets, tmp_path / "m") == 0
 
 
-def test_what_a_crash_has_left_is_overwritten_though_others_wrote_since(rig, monkeypatch):
-    """Encoding anew dies after its bytes, another session goes on, and the rest is forgotten."""
-    with monkeypatch.context() as patch:
-        patch.setattr(manifest, "set_slot", _die)
-        with pytest.raises(Crash):
-            rig.forget(seqs=[1])  # the bytes of 3, 5 and 7 are there, unnamed
-    kept = [rig.payload(block) for block in rig.blocks() if block.slot is not None]
-    secrets = secrets_of([[rig.path().read_bytes()]], [kept])
-    assert leaked(secrets, rig.folder)
-    with monkeypatch.context() as patch:
-        patch.setattr(KVView, "housekeep", _die)
-        with pytest.raises(Crash):
-            rig.say(line(20), session="new")
-    assert [block.slot is None for block in rig.blocks()].count(True) == 3
-    rig.memory.forget(user=USER, session="1")
-    assert leaked(secrets, rig.folder) == 0
-
-
 def _named(rig, what):
     return [what in str(fault) for fault in rig.memory.admin.check().faults].count(True)
 
@@ -190,20 +172,6 @@ def test_what_an_integrity_check_finds_the_next_remember_mends(boxed, name):
     rig.kv.remember(user=USER)
     assert rig.made() == made
     assert rig.memory.admin.check().faults == ()
-
-
-def test_a_crash_between_mending_and_cleaning_up_tears_nothing(boxed, monkeypatch):
-    """Places that wait to be overwritten are, before what is mended is written there."""
-    rig = boxed
-    made = rig.made()
-    flip(rig.path("boxes-0"), 5)
-    rig.view.indexes._held.take(USER)
-    with monkeypatch.context() as patch:
-        patch.setattr(KVView, "refresh", _die)
-        with pytest.raises(Crash):
-            rig.ask("w1")
-    rig.kv.remember(user=USER)
-    assert rig.made() == made
 
 
 def test_what_was_forgotten_by_a_process_that_died_is_gone_when_others_remember(rig, monkeypatch):

@@ -9,7 +9,6 @@ from transformers import GPTNeoXConfig, JetMoeConfig
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import cut
-from zibaldone.views.kvcache.retrieve.scoring import bounding_box, box_scores
 
 TEXT = torch.tensor([IDS])
 FAMILIES = {
@@ -67,29 +66,6 @@ def test_norms_that_keep_nothing_of_a_dimension():
 @pytest.mark.skipif(not gptj_is_handed_tables(), reason="GPT-J makes its own tables before Transformers 5.24")
 def test_tables_with_sines_first():
     assert put_back(Tap(new_model(gptj()))) <= 1e-5
-
-
-def test_heads_look_at_the_keys_that_the_model_gives_them(tap):
-    """Scores are its attention's own products, also where key-value heads are repeated in turn."""
-    raw = captured(tap, TEXT[:, :CONTEXT])
-    shape, asked = tap.shapes[1], {}
-
-    def noted(layer, queries):
-        asked[layer] = queries
-        return raw[layer]
-
-    with tap.open(inject=noted), torch.no_grad():
-        tap.model(
-            input_ids=TEXT[:, CONTEXT:],
-            attention_mask=torch.ones_like(TEXT),
-            **cache_argument(tap.model, tap.cache(promised=CONTEXT)),
-            use_cache=True,
-        )
-    wanted = sum(asked[1][head] @ raw[1].keys[kv].T for head, kv in enumerate(shape.kv_of))
-    alone = bounding_box(raw[1].keys.transpose(0, 1)[:, :, None])  # a box around each key
-    assert torch.allclose(torch.cat(list(box_scores(asked[1], alone, shape.kv_of))), wanted, atol=1e-4)
-    if shape.kv_heads == 2:
-        assert shape.kv_of == (0, 1, 0, 1)
 
 
 def test_injected_memory(tap):

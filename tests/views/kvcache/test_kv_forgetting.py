@@ -48,15 +48,6 @@ def test_the_bytes_are_in_no_file(tmp_path, never):
         assert token_bytes(line(2)) not in database_bytes(rig.folder)
 
 
-def test_later_segments_are_left_alone(tmp_path):
-    """A new segment saw nothing of the one before: forgetting makes no block of it anew."""
-    with Rig(tmp_path / "m") as rig:
-        rig.say(*(line(i) for i in range(12)))
-        assert [block.segment for block in rig.blocks()] == [0] * 6 + [1] * 6
-        rig.memory.forget(user=USER, seqs=[1])
-        assert {block.number for block in rig.blocks()} >= set(range(7, 13))
-
-
 def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
     """With blocks on a grid, what is left of the segment is cut anew."""
     with Rig(tmp_path / "m", config=PAPER) as rig, Rig(tmp_path / "n", config=PAPER) as expected:
@@ -65,27 +56,6 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
         expected.say(line(0), line(2), line(3))
         assert rig.made() == expected.made()
         assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4}
-
-
-def test_a_generated_turn_that_recalled_the_message_is_made_anew(tmp_path):
-    """A turn generated with the message selected is encoded again without it."""
-    with filled(tmp_path / "m", 4) as rig:
-        rig.ask(remember=True)
-        rig.kv.flush()
-        assert (5, 1) in rig.attended()
-        before = rig.made()
-        rig.forget(seqs=[1])
-        after = rig.made()
-        spoken = [block for block in rig.blocks() if {5, 6}.intersection(block.tile.seqs)]
-        keys = [(*block.place, block.tile.ids) for block in spoken]
-        assert len(spoken) == 2
-        assert all(before[key][0] != after[key][0] for key in keys)
-        secrets = secrets_of([_everything(before)], [_everything(after)])
-        assert leaked(secrets, rig.folder) == 0
-        assert rig.attended() == set()
-        alone = rig.view.encoder.encode(spoken[0].tile.ids, None)
-        drafted, _ = rig.view.encoder.draft("", 0, spoken[0].tile, 0, alone)
-        assert after[keys[0]] == (drafted.payload, b"".join(drafted.boxes))
 
 
 def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
@@ -193,17 +163,6 @@ def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, mo
         assert rig.made() == never(3)
 
 
-def test_freed_places_are_used_again(tmp_path):
-    """The file does not grow while as much is forgotten as is said."""
-    with filled(tmp_path / "m") as rig:
-        size = rig.path().stat().st_size
-        for i in range(4):
-            rig.memory.forget(user=USER, seqs=[2 * i + 2])
-            rig.say(line(20 + i), session="later")
-        assert rig.path().stat().st_size <= size + rig.pool().layout.stride_bytes
-        assert rig.memory.admin.check().faults == ()
-
-
 def test_forgetting_everything_leaves_no_file(tmp_path):
     """The user's folder goes with the last message, with a model attached and without."""
     with filled(tmp_path / "m") as rig:
@@ -239,13 +198,3 @@ def test_a_pool_of_another_model_is_overwritten_too(tmp_path):
     with Rig(tmp_path / "m", seed=7) as rig:
         rig.memory.forget(user=USER, session="1")
         assert leaked(secrets, rig.folder) == 0
-
-
-def test_a_rebuild_removes_the_old_files(tmp_path):
-    """Another model's pool goes, bytes and all, when the new one serves."""
-    with filled(tmp_path / "m") as rig:
-        secrets = secrets_of([_everything(rig.made())], [])
-    with Rig(tmp_path / "m", seed=7) as rig:
-        rig.kv.remember(user=USER)
-        assert leaked(secrets, rig.folder) == 0
-        assert len(list(rig.path().parent.parent.iterdir())) == 1

@@ -136,16 +136,6 @@ def test_forgetting_leaves_the_prefix_to_those_that_stay(tmp_path):
         assert rig.pool() is None
 
 
-def test_forgetting_the_first_of_two_segments_leaves_block_0(tmp_path):
-    """The prefix is nobody's message."""
-    with filled(tmp_path / "m", config=PAPER) as rig:
-        rig.forget(seqs=[1, 2, 3, 4, 5, 6])
-        assert [block.tile.ids for block in rig.blocks() if not block.segment] == [(BOS, PIN)]
-        assert set(rig.ask(turns=100).citations) != set()
-        rig.say(line(20))
-        assert rig.memory.admin.check().faults == ()
-
-
 def test_an_answer_with_a_memory_for_each_layer_is_encoded_as_any_message(tmp_path, monkeypatch):
     """Its keys were computed behind another memory in every layer."""
     with filled(tmp_path / "m", config=PAPER) as rig:

@@ -3,63 +3,16 @@
 import pytest
 from kv_rig import PAPER, Rig, filled, line
 
-from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize, PoolFiles
 
 LAYOUT = BlockLayout((LayerSize(2, 8, 8), LayerSize(1, 4, 12)), 8, "float32", 4, "native")
 
 
-def _payload(byte):
-    return bytes([byte]) * LAYOUT.payload_bytes
-
-
-def _boxes(byte):
-    return [bytes([byte]) * LAYOUT.box_bytes(layer) for layer in (0, 1)]
-
-
 @pytest.fixture
 def files(tmp_path):
     """A pool that has no file yet."""
     return PoolFiles(tmp_path / "pool", LAYOUT, (0, 1))
-
-
-def test_the_places_of_a_write_are_named_before_it_begins(files, monkeypatch):
-    """Whatever happens in a write, its places are known until they are settled."""
-
-    def die(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.pwrite", die)
-        with pytest.raises(KeyboardInterrupt):
-            files.write({4: _payload(1)}, {7: _boxes(1)})
-    assert files.intended() == ([4], [7])
-    files.settle()
-    assert files.intended() == ([], [])
-
-
-def test_the_places_of_a_failed_write_are_known_after_the_next_write(files):
-    """Bytes of a write that was never committed are still found when others wrote since."""
-    files.write({0: _payload(1), 1: _payload(2)}, {0: _boxes(1), 1: _boxes(2)})
-    files.write({0: _payload(3)}, {0: _boxes(3)}, ([1], [1]))
-    assert files.intended() == ([0, 1], [0, 1])
-
-
-def test_a_torn_intent_names_nothing(files):
-    """It is durable before any block is written: torn, there is nothing to clean."""
-    files.write({0: _payload(1)}, {})
-    (files.folder / "intent").write_text('{"slots": [')
-    assert files.intended() == ([], [])
-
-
-def test_a_file_that_ends_early_misses_its_blocks(files):
-    """Reading beyond the end is an error, not zeros: the block has moved, and who asks reads again."""
-    files.write({0: _payload(1), 1: _payload(2)}, {})
-    files.cut(1)
-    assert files.read(0) == _payload(1)
-    with pytest.raises(BlockMissing, match="ends before slot 1"):
-        files.read(1)
 
 
 def test_no_name_of_a_file_tells_the_user(tmp_path):

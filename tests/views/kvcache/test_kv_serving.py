@@ -12,7 +12,6 @@ from kv_rig import PAPER, QUESTION, Rig, line, tokenizer, told, with_config
 
 from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
-from zibaldone.views.kvcache.serving import working
 from zibaldone.views.kvcache.serving.scheduling import REFUSED, SchedulerSide, content_of
 from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide
 from zibaldone.views.kvcache.storage.block_files import PoolFiles
@@ -244,21 +243,6 @@ def test_the_turn_after_begins_as_the_one_before(rig):
     assert torch.equal(values, theirs)
 
 
-def test_turns_of_equal_words_share_no_salt(rig):
-    """Their keys differ, since other turns stood before them: a cache by tokens would mix them up."""
-    rig.say(line(2), session="9")
-    first, second = (
-        rig.kv.prompt(QUESTION, user="ann", seqs=[3]),
-        rig.kv.prompt(QUESTION, user="ann", seqs=[7]),
-    )
-    assert first.ids == second.ids
-    after = rig.kv.prompt(QUESTION, user="ann", seqs=[7], after=first)
-    assert after.salt == second.salt != first.salt
-    both = rig.kv.prompt(QUESTION, user="ann", seqs=[3, 7])
-    assert rig.kv.prompt(QUESTION, user="ann", seqs=[3], after=both).salt == both.salt
-    assert rig.kv.prompt(QUESTION, user="ann", seqs=[7], after=both).salt == second.salt
-
-
 def test_content_that_has_changed(rig):
     """Blocks that are not what the prompt was put together with are not loaded."""
     assert refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), content="another")) == REFUSED
@@ -331,19 +315,6 @@ def test_the_engine_waits_for_no_disk(rig, monkeypatch):
         time.sleep(0.001)
     assert (finished, worker.take_failed()) == ({"2"}, set())
     assert torch.equal(engine.held(1, tokens)[0], expected(rig, prompt, 1)[0])
-
-
-def test_a_memory_of_several_parts(rig, monkeypatch):
-    """Threads load parts of a long memory at the same time; each token comes into its own slot."""
-    monkeypatch.setattr(working, "_PART_BYTES", 1)
-    prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig)
-    assert len(prompt.blocks) > 2
-    engine.admit(request_of(prompt), 16)
-    for layer in range(2):
-        ours, theirs = expected(rig, prompt, layer)
-        keys, values = engine.held(layer, prompt.memory_tokens)
-        assert torch.equal(keys[:, 16:], ours[:, 16:])
-        assert torch.equal(values[:, 16:], theirs[:, 16:])
 
 
 def test_another_model_is_not_served(rig, caplog):

@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from kv_models import FAMILIES, SHAPE, gptj, gptj_is_handed_tables, logits, new_model, scaled, some_ids
+from kv_models import FAMILIES, SHAPE, gptj, gptj_is_handed_tables, hooks, logits, new_model, scaled, some_ids
 from transformers import (
-    AutoModelForSeq2SeqLM,
     BloomConfig,
     DeepseekV3Config,
     FalconConfig,
@@ -95,11 +94,6 @@ def _with(name, value):
     return config
 
 
-def hooks(model) -> int:
-    """How many are in the model."""
-    return sum(len(m._forward_pre_hooks) + len(m._forward_hooks) for m in model.modules())
-
-
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.wide
 def test_refused(kind):
@@ -125,13 +119,6 @@ def test_refused_by_configuration(kind):
     config, reason = CONFIGS[kind]
     with pytest.raises(UnsupportedModel, match=reason):
         check_config(config())
-
-
-def test_an_encoder_decoder():
-    """T5 is told what the view takes."""
-    config = T5Config(vocab_size=120, d_model=32, d_ff=32, num_layers=1, num_heads=2, d_kv=16)
-    with pytest.raises(UnsupportedModel, match="takes causal language models"):
-        Tap(AutoModelForSeq2SeqLM.from_config(config))
 
 
 def test_a_hybrid():

@@ -22,7 +22,6 @@ from kv_models import IDS as WORDS
 from transformers import DynamicCache, Phi3Config
 
 from zibaldone.errors import UnsupportedModel
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import cut
 
@@ -74,20 +73,6 @@ def test_turn_by_turn_is_one_pass(family, dtype):
     parts = [encoder.prefix, *read_back(chain)]
     found = logits(tap.model, IDS[:, CONTEXT:], tap.cache_of(parts, final=ids.shape[1]))
     assert (found - full[:, start:]).abs().max().item() <= allowed
-
-
-@EACH
-def test_a_prefilled_cache_goes_on_catching(family):
-    """With raw=True what follows is caught as well, and is what one pass would have caught."""
-    tap = tapped(family)
-    whole = captured(tap, IDS)
-    with tap.open(), torch.no_grad():
-        cache = tap.cache_of([cut(whole, 0, CONTEXT)], final=IDS.shape[1], raw=True)
-        mask = torch.ones_like(IDS)
-        tap.model(input_ids=IDS[:, CONTEXT:], **cache_argument(tap.model, cache), attention_mask=mask)
-    for rest, kv in zip(tap.taken(cache), whole, strict=True):
-        assert torch.allclose(rest.keys, kv.keys[:, CONTEXT:], atol=1e-4)
-        assert torch.allclose(rest.values, kv.values[:, CONTEXT:], atol=1e-4)
 
 
 def test_turn_by_turn_where_positions_depend_on_the_length():

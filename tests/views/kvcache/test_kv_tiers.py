@@ -26,33 +26,6 @@ def tiers():
     made.close()
 
 
-def _reading(log, value):
-    def read():
-        log.append(value)
-        return _raw(value)
-
-    return ("ann", value), read
-
-
-def test_the_least_lately_used_goes_first():
-    """A block that was asked for stays longer than an older one that was not."""
-    lru = Lru(3 * SIZE)
-    for key in "abc":
-        lru.put(key, _raw(0))
-    assert lru.get("a") is not None
-    lru.put("d", _raw(0))
-    assert [lru.get(key) is not None for key in "abcd"] == [True, False, True, True]
-
-
-def test_the_capacity_is_in_bytes():
-    """However large blocks are, together they are never more."""
-    lru = Lru(4 * SIZE)
-    for i in range(20):
-        lru.put(i, _raw(i, tokens=2 * (i % 3 + 1)))
-        assert lru.bytes <= 4 * SIZE
-        assert lru.bytes == sum(size_of(raw) for key in range(20) if (raw := lru.get(key)))
-
-
 def test_a_block_that_is_too_large_is_not_kept():
     """It would push out everything and not fit either."""
     lru = Lru(2 * SIZE)
@@ -60,15 +33,6 @@ def test_a_block_that_is_too_large_is_not_kept():
     lru.put("b", _raw(1, tokens=100))
     assert lru.get("a") is not None
     assert lru.get("b") is None
-
-
-def test_dropping_a_user_keeps_the_others(tiers):
-    """Nothing of the one is in memory, all of the other."""
-    log = []
-    tiers.get([_reading(log, 1), (("zoe", 1), lambda: _raw(9))])
-    tiers.drop("ann")
-    _, hits = tiers.get([_reading(log, 1), (("zoe", 1), lambda: _raw(9))])
-    assert hits == Hits(host=1, disk=1)
 
 
 def test_an_answer_says_where_its_blocks_came_from(tmp_path):
@@ -114,3 +78,21 @@ def test_while_others_forget_without_a_pause_no_answer_is_given(tmp_path, monkey
             with pytest.raises(StorageBusy, match="call again"):
                 rig.ask(turns=20)
         assert rig.ask(turns=20).citations
+
+
+def _reading(log, value):
+    def read():
+        log.append(value)
+        return _raw(value)
+
+    return ("ann", value), read
+
+
+def test_the_least_lately_used_goes_first():
+    """A block that was asked for stays longer than an older one that was not."""
+    lru = Lru(3 * SIZE)
+    for key in "abc":
+        lru.put(key, _raw(0))
+    assert lru.get("a") is not None
+    lru.put("d", _raw(0))
+    assert [lru.get(key) is not None for key in "abcd"] == [True, False, True, True]

@@ -28,20 +28,6 @@ def ask(rig, question=QUESTION, **options):
     return rig.kv.generate(question, user=USER, **{"max_new_tokens": 2, **options})
 
 
-def test_how_often_a_question_goes_through_the_model(rig):
-    """Once: text chooses."""
-    passes = []
-    model = rig.view.encoder.tap.model
-    counting = model.register_forward_pre_hook(
-        lambda _, __, given: passes.append(given["input_ids"].shape[1]), with_kwargs=True
-    )
-    try:
-        answer = ask(rig, max_new_tokens=1)
-    finally:
-        counting.remove()
-    assert passes == [answer.prefill_tokens]
-
-
 def test_turns_are_whole_and_fit(rig):
     """No turn is in sight in part, and all of them together have at most the budget's tokens."""
     for budget in (LONG, BUDGET, 200):

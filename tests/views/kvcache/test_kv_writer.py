@@ -1,10 +1,9 @@
 """Answers are written behind the caller's back, in their turn, from the keys that generating left."""
 
 import logging
-import threading
 
 import pytest
-from kv_rig import USER, Rig, encodings, filled, line
+from kv_rig import USER, Rig, encodings, filled
 
 from zibaldone.errors import StorageFull
 from zibaldone.views.kvcache.storage.writer import Writer
@@ -16,31 +15,6 @@ def writer():
     made = Writer(1)
     yield made
     made.close()
-
-
-def test_who_brings_one_job_too_many_waits(writer):
-    """With the queue full, put() returns only when there is room."""
-    gate, running, put = threading.Event(), threading.Event(), threading.Event()
-
-    def slow():
-        running.set()
-        assert gate.wait(30)
-
-    writer.put(slow)
-    assert running.wait(30)
-    writer.put(lambda: None)  # the one that may wait
-
-    def bring():
-        writer.put(lambda: None)
-        put.set()
-
-    bringing = threading.Thread(target=bring)
-    bringing.start()
-    assert not put.wait(0.05)
-    gate.set()
-    bringing.join(30)
-    assert put.is_set()
-    writer.wait()
 
 
 @pytest.mark.parametrize("error", [StorageFull("no space left"), ValueError("a bug")])
@@ -57,29 +31,6 @@ def test_a_job_that_fails_does_not_hold_up_the_next(writer, caplog, error):
         writer.wait()
     assert done == [1]
     assert "were not written, they will be encoded" in caplog.text
-
-
-def test_closing_does_what_waits(writer):
-    """Nothing that was put is lost, and closing twice is closing once."""
-    done = []
-    for i in range(5):
-        writer.put(lambda i=i: done.append(i))
-    writer.close()
-    writer.close()
-    assert done == list(range(5))
-
-
-def test_waiting_in_the_writer_itself_returns(writer):
-    """A job that looks whether all is done does not wait for itself."""
-    done = []
-
-    def job():
-        writer.wait()
-        done.append(1)
-
-    writer.put(job)
-    writer.wait()
-    assert done == [1]
 
 
 def test_a_child_process_starts_with_an_empty_queue(writer):
@@ -136,27 +87,6 @@ def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
         assert len(seen) >= 2
         assert rig.attended() == set()
         assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4, 5, 6}
-        assert rig.memory.admin.check().faults == ()
-
-
-def test_a_message_before_the_question_makes_it_encode(tmp_path, monkeypatch):
-    """A message that the view has not read when the answer is stored is read first."""
-    with filled(tmp_path / "m", 4) as rig:
-        add = rig.memory.add
-
-        def late(messages, **options):
-            monkeypatch.setattr(rig.memory, "add", add)
-            add([line(20)], user=USER, session="other")
-            return add(messages, **options)
-
-        monkeypatch.setattr(rig.memory, "add", late)
-        with encodings(monkeypatch) as seen:
-            rig.ask(remember=True)
-            rig.kv.flush()
-            assert seen == []
-            assert rig.kv.remember(user=USER).messages == 3
-            assert len(seen) == 3
-        assert rig.attended() == set()
         assert rig.memory.admin.check().faults == ()
 
 

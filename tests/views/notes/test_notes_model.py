@@ -1,6 +1,5 @@
 """Sessions are read by a model: when, in which pieces, with what, and what comes of the answers."""
 
-import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -161,24 +160,6 @@ def test_what_the_messages_do_not_say_is_dropped(memory, script, note):
     assert notes(memory) == [("I still need a cake.", True)]
 
 
-def test_a_bad_answer_is_asked_for_again_in_halves(opened, script, party):
-    """Messages that can be answered are noted; others are left to the log."""
-
-    def poor(request):
-        given = json.loads(request.turns[1].content)
-        if any(message["text"].startswith("Poison") for message in given["messages"]):
-            return "no JSON"
-        return script(request)
-
-    memory = opened(chat=ScriptedModel(poor))
-    say(memory, PARTY, "How are you?", "Poison pill.", "Good night.")
-    memory.maintain()
-    assert ("Mia's party is on the 9th.", True) in notes(memory)
-    asked = len(script.given)
-    memory.maintain()
-    assert len(script.given) == asked
-
-
 def test_a_model_that_is_away_is_asked_again_later(opened, script, party):
     """Nothing is lost, and nothing is read twice."""
     away = [True]
@@ -211,15 +192,6 @@ def test_a_message_forgotten_meanwhile_leaves_no_note(opened, script, party):
     say(memory, PARTY, "Thanks.")
     memory.maintain()
     assert notes(memory) == []
-
-
-def test_one_user_s_notes_go_with_nobody_else_s_session(memory, script, party):
-    """Neither to the model nor into a recall."""
-    say(memory, PARTY)
-    say(memory, MOVED, user="bea")
-    memory.maintain()
-    assert [given["notes"] for given in script.given] == [[], []]
-    assert notes(memory, "bea") == [("The party moved to the 10th.", True)]
 
 
 @pytest.mark.wide

@@ -1,59 +1,17 @@
 """The forms in which people state something, read without a model: a table, and whose words count."""
 
+from pathlib import Path
+
 import pytest
 
 from zibaldone import Message
 from zibaldone.core import NOISE
 from zibaldone.views.notes.stated import kind_stated, stated
 
-NOTED = [
-    ("Always answer in metric units.", "instruction"),
-    ("Please always cite your sources.", "instruction"),
-    ("Never use emojis in my reports.", "instruction"),
-    ("You should never book red-eye flights for me.", "instruction"),
-    ("And never mention my ex in drafts.", "instruction"),
-    ("From now on, reply in French.", "instruction"),
-    ("From now on call me Bo.", "instruction"),
-    ("Keep it under ten lines from now on.", "instruction"),
-    ("Remember that Ida is my sister.", "fact"),
-    ("Please remember that the alarm code changed in May.", "fact"),
-    ("Remember that I'm allergic to latex.", "constraint"),
-    ("I'm allergic to peanuts.", "constraint"),
-    ("I am severely allergic to penicillin.", "constraint"),
-    ("I have a walnut allergy.", "constraint"),
-    ("My son Tim is allergic to eggs.", "constraint"),
-    ("My daughter has a shellfish allergy.", "constraint"),
-    ("I prefer trains to planes.", "preference"),
-    ("I generally prefer short answers.", "preference"),
-    ("My name is Ottoline Bauer.", "fact"),
-    ("I live in Oslo.", "fact"),
-    ("I just moved to Bergen.", "fact"),
-    ("I work at the harbour office.", "fact"),
-    ("My manager is Ines Patel.", "fact"),
-    ("From now on I work at Globex.", "fact"),
-]
-NOT_NOTED = [
-    "Never mind.",
-    "Never again!",
-    "I never eat there.",
-    "Never been to Spain, sadly.",
-    "Never seen such rain before.",
-    "Always wanted to see Rome.",
-    "Always happy to help you out.",
-    "Do you remember that bar in Porto?",
-    "I remember that we met in May.",
-    "Remember that night when we got lost?",
-    "Remember that time we missed the train.",
-    "I'm not allergic to anything.",
-    "If I were allergic to cats, I'd move.",
-    "He told me that bread is cheap.",
-    "Maybe I prefer tea.",
-    "I would prefer not to say.",
-    "My friend is Ola.",
-    "The soup was lovely.",
-    "Thanks, that helps a lot.",
-    "What is the capital of Mongolia?",
-]
+ROWS = (Path(__file__).parents[2] / "data" / "stated.tsv").read_text(encoding="utf-8").splitlines()
+STATED = [row.split("\t") for row in ROWS if not row.startswith("#")]
+NOTED = [row for row in STATED if row[1] != "-"]
+NOT_NOTED = [sentence for sentence, kind in STATED if kind == "-"]
 
 
 @pytest.mark.parametrize(("sentence", "kind"), NOTED)
