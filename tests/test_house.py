@@ -330,29 +330,29 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 452,
-    "adapters": 2_274,
-    "api": 4_179,
-    "cli": 5_415,
+    "adapters": 2_259,
+    "api": 4_172,
+    "cli": 5_370,
     "core": 949,
-    "engine": 4_376,
-    "importers": 3_502,
-    "log": 2_547,
-    "models": 2_611,
-    "recall": 1_919,
-    "search": 2_980,
-    "server": 9_682,
-    "storage": 4_857,
+    "engine": 4_301,
+    "importers": 3_566,
+    "log": 2_546,
+    "models": 2_540,
+    "recall": 1_878,
+    "search": 2_810,
+    "server": 9_351,
+    "storage": 4_849,
     "testing": 507,
-    "text": 2_739,
-    "views": 2_012,
-    "views/chunks": 2_798,
-    "views/hierarchy": 3_070,
+    "text": 2_291,
+    "views": 1_885,
+    "views/chunks": 2_790,
+    "views/hierarchy": 3_008,
     "views/kvcache": 4_797,
-    "views/messages": 230,
-    "views/notes": 1_942,
-    "views/topics": 5_206,
+    "views/messages": 215,
+    "views/notes": 1_947,
+    "views/topics": 4_974,
 }
-TESTS_CEILING = 57_064
+TESTS_CEILING = 52_893
 
 
 def lines_in(path: Path) -> int:

@@ -107,7 +107,7 @@ def test_export_and_import(memory, opened, tmp_path, again):
     other = opened("other")
     for _ in range(1 + again):
         done = other.user("ann").import_(tmp_path / "out")
-    assert done == Imported("jsonl", ("ann",), 1, 4, 0 if again else 4, 0)
+    assert done == Imported("jsonl", ("ann",), 2, 4, 0 if again else 4, 0)
     before, after = memory.messages(user="ann"), other.messages(user="ann")
     assert after == before
     assert [m.time.utcoffset() for m in after] == [m.time.utcoffset() for m in before]

@@ -3,11 +3,11 @@
 import time
 
 import pytest
-from zibaldone.text.salience import names
 
 from zibaldone import Message
 from zibaldone.text.bounds import MESSAGE_CHARS_READ, QUESTION_CHARS_READ, as_read, question_as_read
 from zibaldone.text.faithfulness import SourceTexts
+from zibaldone.text.names import names
 from zibaldone.text.titles import telling
 
 

@@ -133,10 +133,10 @@ def test_what_is_recalled_can_be_narrowed(post, told, upstream):
 
 
 def test_chunks_are_recalled_by_their_name(serving, upstream, memory_path):
-    """`views` of a request: what a chunk kept, less what is polite; without it the message as it was said."""
+    """`views` of a request: what a chunk kept, less what says nothing; without it the message as said."""
     settings = MemAttention(chunk_gate_tokens=20)
     with Memory(memory_path, config=Config(chunks=settings)) as memory:
-        memory.add([f"Hello there! {SECRET}", "The safe is behind the clock of Otto."], user="ann")
+        memory.add([f"Is it you? {SECRET}", "The safe is behind the clock of Otto."], user="ann")
         memory.maintain(user="ann", views=["messages", "chunks"])
         assert memory.user("ann").chunks()
     address = serving(upstream=upstream.url, recall_timeout_ms=20_000, chunks=settings)
@@ -147,7 +147,7 @@ def test_chunks_are_recalled_by_their_name(serving, upstream, memory_path):
         assert answer.json()["memory"]["status"] == "ok"
         sent = upstream.last.body.decode()
         assert "7391" in sent
-        assert ("Hello there" in sent) is is_whole
+        assert ("Is it you" in sent) is is_whole
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def statements(messages: Sequence[Message]) -> list[Statement]:
         for start, end in sentences(message.content):
             verbatim = message.content[start:end]
             if terms(verbatim):
-                told = f'{speaker_of(message)}: "{" ".join(verbatim.split())}"'
-                text = resolved(told[0].upper() + told[1:], day_of(message))
+                line = f'{speaker_of(message)}: "{" ".join(verbatim.split())}"'
+                text = resolved(line[0].upper() + line[1:], day_of(message))
                 stated.append(Statement(message.seq, text, verbatim, start, message.speaker))
     return stated

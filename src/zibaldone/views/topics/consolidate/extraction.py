@@ -218,8 +218,8 @@ def _plain(message: Message, workbench: Workbench) -> Iterator[Entry]:
     """The entries that a message makes without a model; what is too long for one is cut."""
     count, limit = workbench.count, workbench.settings.entry_tokens
     for line in message.content.splitlines():
-        said = _MARK.sub("", line.strip(), count=1) if _MARK.match(line.strip()) else line
-        if terms(said):
-            text = resolved(" ".join(said.split()), day_of(message), in_iso)
+        bare = _MARK.sub("", line.strip(), count=1) if _MARK.match(line.strip()) else line
+        if terms(bare):
+            text = resolved(" ".join(bare.split()), day_of(message), in_iso)
             for start, end in [(0, len(text))] if len(text) <= limit else passages(text, limit, count):
                 yield _entry(message, text[start:end])
