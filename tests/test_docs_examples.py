@@ -178,6 +178,8 @@ def history(folder: Path) -> None:
         for n, text in enumerate(SAID, 1)
     ]
     said.append({"role": "user", "content": "It rains.", "session": "1", "time": "2019-01-01"})
+    of_ben = {"role": "user", "name": "Ben Weiss", "content": "My cough is back.", "session": "1"}
+    said.append(of_ben | {"time": "2023-03-01"})
     lines = "".join(json.dumps(message) + "\n" for message in said)
     (folder / "export.zip").write_text(lines, encoding="utf-8")  # told by its content
 

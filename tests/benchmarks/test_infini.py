@@ -1,13 +1,11 @@
 """Infini Memory's tables: each makes its rows, and leaves those of the others."""
 
 import json
-import shutil
 import sys
 
 import pytest
 
 from benchmarks import infini
-from benchmarks.consolidation import RECORDINGS
 
 
 @pytest.fixture
@@ -53,12 +51,3 @@ def test_without_a_model_questions_are_left_open(made, tmp_path):
         made("table1", "mab", "--record", tmp_path / "answers", "--offline", "--variants", "H")
     assert list((tmp_path / "answers").glob("topics.pick_documents/*.md"))
     assert not (tmp_path / "out.json").exists()
-
-
-@pytest.mark.wide
-def test_reader_a_of_the_recorded_run(made, tmp_path):
-    """A strong model's searches, answers and verdicts over the bundled conversation, replayed."""
-    answers = shutil.copytree(RECORDINGS / "bundled", tmp_path / "answers")
-    rows = made("table2", "bundled", "--data", "bundled", "--record", answers, "--variants", "A;H")
-    judged = {row["variant"]: row["ours"] for row in rows if row["measure"] == "judged"}
-    assert judged == {"A": "98.0 ± 2.0", "H": "72.0 ± 6.4"}

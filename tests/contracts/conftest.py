@@ -114,7 +114,7 @@ _NOTES_FAULTS = (
 
 VIEWS = [
     ViewCase("messages", lambda embedder, _: MessagesView(embedder, STATIC, STATIC), _MESSAGES_FAULTS),
-    ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False, echoes=False),
+    ViewCase("chunks", _chunks, _CHUNKS_FAULTS, local=False),
     ViewCase(
         "chunks paper",
         partial(_chunks_as, _PAPER),

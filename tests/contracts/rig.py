@@ -65,7 +65,6 @@ class ViewCase:
     # never read it. A view that compacts messages together forgets in place: it is not made anew for that.
     local: bool = True
     # Whether what merely repeats an earlier message has units of its own.
-    echoes: bool = True
     # Whether an offer grows with the budget. A view that stops when more would not help need not.
     fills: bool = True
     # Whether it retrieves anything: an overlay only says more of what others find.

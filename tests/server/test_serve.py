@@ -104,7 +104,7 @@ def test_it_says_where_and_for_whom_and_ends_in_order(memory_path):
 @pytest.mark.wide
 def test_it_maintains_and_recalls_the_views_that_it_is_told(memory_path, upstream):
     """`--view chunks`: what is written through the gateway becomes chunks, and these are recalled."""
-    told = [f"Hello there! Clock number {i} of Otto is worth {i} hundred crowns." for i in range(90)]
+    told = [f"Is it you? Clock number {i} of Otto is worth {i} hundred crowns." for i in range(90)]
     with Memory(memory_path) as memory:
         memory.add(told, user="ann")
     options = ("--upstream", upstream.url, "--view", "chunks", "--processes", "0")
@@ -115,7 +115,7 @@ def test_it_maintains_and_recalls_the_views_that_it_is_told(memory_path, upstrea
             time.sleep(0.2)
         body = {"model": "fake", "messages": [{"role": "user", "content": "What is clock number 3 worth?"}]}
         sent, memory = "", {"user": "ann", "session": "new", "views": ["chunks"]}
-        while "Clock number 3 of Otto" not in sent or "Hello" in sent:
+        while "Clock number 3 of Otto" not in sent or "Is it you? Clock number 3 of" in sent:
             assert time.monotonic() < until, sent
             httpx2.post(f"{base}/v1/chat/completions", json=body | {"memory": memory}, timeout=60)
             sent = upstream.last.body.decode()

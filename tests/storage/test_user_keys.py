@@ -378,7 +378,7 @@ STEPS = [
     (KeyFolder, "erase", False),
     (KeyFolder, "erase", True),
     (shredding, "_erase", False),
-    (shredding, "_let_go", False),
+    (shredding, "refreshed", False),
     (shredding, "purge", False),
 ]
 
