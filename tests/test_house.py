@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_947,
     "views/topics": 4_974,
 }
-TESTS_CEILING = 52_883
+TESTS_CEILING = 52_962
 
 
 def lines_in(path: Path) -> int:
