@@ -65,7 +65,8 @@ def _said_by(memory: Memory, user: str, person: str) -> list[int]:
         seqs += [m.seq for m in page if m.name and m.name.casefold() == person.casefold()]
         after = page[-1].seq
     if not seqs:
-        raise UnknownName(f"nobody is called {person!r}: {likely(person, [*names]) or out.some([*names], 5)}")
+        there = likely(person, [*names]) or out.some([*names], 5) if names else "messages have no names here"
+        raise UnknownName(f"nobody is called {person!r}: {there}")
     return seqs
 
 
