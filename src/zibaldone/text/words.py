@@ -1,4 +1,4 @@
-"""Words and terms: what lexical search, salience and the benchmark's metrics count."""
+"""Words and terms: what lexical search, titles and the benchmark's metrics count."""
 
 from __future__ import annotations
 
