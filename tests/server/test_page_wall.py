@@ -1,8 +1,6 @@
 """The page's door: who comes in, whose memory it is, and what no content and no other site can do."""
 
-import importlib
 import re
-import sys
 from contextlib import ExitStack
 from html.parser import HTMLParser
 
@@ -10,10 +8,9 @@ import httpx2
 import pytest
 from loopback import servers
 
-from zibaldone import MissingExtra
 from zibaldone.server.access import PAGE_SEGMENTS
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.page import ACTIONS, PagePart
+from zibaldone.server.page import ACTIONS, page_routes
 from zibaldone.server.page.page_auth import own_path
 
 SECRET = "the eagle lands at midnight"
@@ -268,7 +265,7 @@ def test_a_long_message_is_cut_and_its_text_is_whole(walled):
 
 def test_the_door_knows_every_path_of_the_page():
     """What is not among its segments would not be opened by a cookie; and REST is none of them."""
-    routes = PagePart(None, None, None).routes()
+    routes = page_routes(None, None)
     assert {route.path[1:].partition("/")[0] for route in routes} - {""} == PAGE_SEGMENTS
     assert not PAGE_SEGMENTS & {"v1", "mcp", "metrics", "healthz", "readyz"}
 
@@ -287,12 +284,3 @@ def test_the_door_knows_every_path_of_the_page():
 def test_after_signing_in_one_stays_here(wanted, path):
     """Whatever a link to the form says."""
     assert own_path(wanted) == path
-
-
-@pytest.mark.parametrize("needs", ["jinja2", "markdown_it", "nh3", "python_multipart"])
-def test_without_the_extra_the_page_says_what_to_install(monkeypatch, needs):
-    """As the server does."""
-    monkeypatch.delitem(sys.modules, "zibaldone.server.page")
-    monkeypatch.setitem(sys.modules, needs, None)
-    with pytest.raises(MissingExtra, match=r"zibaldone\[server\]"):
-        importlib.import_module("zibaldone.server.page")

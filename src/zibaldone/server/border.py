@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zibaldone.core.threads import in_thread
@@ -78,6 +80,20 @@ def _check_length(scope: Scope) -> None:
             "a request has Content-Length or Transfer-Encoding: leave one out",
             headers={"Connection": "close"},
         )
+
+
+def by_method(path: str, endpoints: Mapping[str, Callable[[Request], Awaitable[Response]]]) -> Route:
+    """Return a route with a function per method; any other is a 405 that names these."""
+    answers = {"HEAD": endpoints["GET"], **endpoints} if "GET" in endpoints else endpoints
+
+    async def answer(request: Request) -> Response:
+        if request.method not in answers:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(answers))})
+        return await answers[request.method](request)
+
+    route = Route(path, answer)
+    route.methods = None  # or another route of these paths would get the other methods
+    return route
 
 
 async def read_apart(size: int, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
