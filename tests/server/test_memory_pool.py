@@ -217,10 +217,10 @@ def test_what_is_added_is_taken_in_before_somebody_asks(tmp_path, monkeypatch):
     taken_in = queue.SimpleQueue()
     monkeypatch.setattr(User, "preload", lambda user: taken_in.put(user.name))
     ours, theirs = socket.socketpair()
-    with ours, theirs, Memory(tmp_path) as memory:
+    with ours, theirs, theirs.makefile("rb") as calls, Memory(tmp_path) as memory:
         memory.add(TOLD[0], user="ann-who-asks")
         memory.recall(QUESTION, user="ann-who-asks")
-        answering = threading.Thread(target=answer_calls, args=(theirs, memory))
+        answering = threading.Thread(target=answer_calls, args=(theirs, calls, memory))
         answering.start()
         for number, user in enumerate(("zoe-who-never-asks", "ann-who-asks")):
             ours.sendall(framed(MemoryCall(number, "add", {"messages": TOLD[1], "user": user}, Actor())))
