@@ -140,17 +140,6 @@ async def test_a_recall_keeps_to_its_budget(amemory):
             assert "cherries" in found
 
 
-async def test_the_first_or_the_last_mention(amemory):
-    """Of what fits alike, the earliest or the latest."""
-    await eat(amemory)
-    seqs = []
-    async with client(amemory) as session:
-        for order in ("first", "last"):
-            found = await asked(session, "recall", query="Biscuit ate what?", order=order, budget=100)
-            seqs.append([int(line[1:].split()[0]) for line in found.splitlines() if line.startswith("#")])
-    assert max(seqs[0]) < min(seqs[1])
-
-
 async def test_sessions_are_listed(amemory):
     """The newest first, with day, size and title; only those of a time; further ones by `after`."""
     later = [{"content": "Hi", "session": f"s{n}", "time": "2024-04-10T08:00"} for n in range(20)]
@@ -241,19 +230,12 @@ async def test_forgetting_is_shown_before_it_is_done(amemory):
 
 
 async def test_topics(amemory):
-    """The five tools are offered where there are documents, and work on them."""
+    """Their five tools are offered where there are documents."""
     async with client(amemory) as session:
         assert (await session.call_tool("topics_list_docs", {})).is_error
         await amemory.maintain(user="ann", views=["topics"])
         assert {tool.name for tool in (await session.list_tools()).tools} >= TOPICS
-        listed = await asked(session, "topics_list_docs")
-        (doc_id,) = [document.id for document in await amemory.user("ann").topics.documents()]
-        assert doc_id in listed
         assert "Biscuit" in await asked(session, "topics_grep", pattern="bisc[a-z]+")
-        assert "Biscuit" in await asked(session, "topics_grep_doc", doc_id=doc_id, pattern="Biscuit")
-        assert doc_id in await asked(session, "topics_search", query="dog Biscuit")
-        lines = {"doc_id": doc_id, "start_line": 1, "end_line": 50}
-        assert "Biscuit" in await asked(session, "topics_read_lines", **lines)
 
 
 WRONG = [
@@ -321,18 +303,6 @@ async def test_hostile_words_stay_quoted(amemory):
             assert not any(line.startswith(("#8", "#9", "user:", "[end")) for line in answer.splitlines())
 
 
-async def test_a_reader_changes_nothing(amemory):
-    """It is offered no tool that would, and such a call is refused."""
-    async with client(amemory, read_only=True) as session:
-        assert {tool.name for tool in (await session.list_tools()).tools} == READERS
-        for name, arguments in (
-            ("remember", {"content": "x"}),
-            ("forget", {"everything": True, "confirm": True}),
-        ):
-            assert (await session.call_tool(name, arguments)).is_error
-    assert len(await amemory.messages(user="ann")) == 3
-
-
 async def test_an_agent_sees_and_forgets_its_own(amemory):
     """Neither another agent's messages nor what is made of all of them, by whichever tool."""
     await amemory.add("My word is zinnia. I prefer roses.", user="ann", session="pets", agent="gardener")
@@ -378,56 +348,34 @@ async def test_users_are_apart(amemory, tmp_path, clock):
 
 
 async def test_http_with_keys(serving, make_key, memory_path, clock):
-    """The key says who asks; a header that says otherwise, or no key at all, gets nothing."""
+    """The key says who asks, an admin's asks for whom the header names; without one nobody is answered."""
     with Memory(memory_path, config=Config(clock=clock)) as memory:
         memory.add(TALK, user="ann")
-        memory.add("My cat is called Tulip.", user="bea")
-    ann, bea, reader, admin = make_key("ann"), make_key("bea"), make_key("ann", read_only=True), make_key()
+    ann, reader, admin = make_key("ann"), make_key("ann", read_only=True), make_key()
     url = serving()
     async with over_http(url, ann) as session:
-        assert "Biscuit" in text(await session.call_tool("recall", {"query": "What is my dog called?"}))
+        assert "Biscuit" in await asked(session, "recall", query="What is my dog called?")
         assert await asked(session, "remember", content="I moved to Porto.") == "Kept, as message 4."
-    async with over_http(url, bea) as session:
-        assert "Biscuit" not in text(await session.call_tool("recall", {"query": "dog Biscuit"}))
     async with over_http(url, reader) as session:
         assert {tool.name for tool in (await session.list_tools()).tools} == READERS
-        assert (await session.call_tool("remember", {"content": "x"})).is_error
-    async with over_http(url, admin, X_Memory_User="bea") as session:
-        assert "Tulip" in text(await session.call_tool("recall", {"query": "cat Tulip"}))
-    async with over_http(url, bea, X_Memory_User="ann") as session:
-        with pytest.raises(MCPError, match="another user"):
-            await session.call_tool("recall", {"query": "dog"})
-        with pytest.raises(MCPError, match="another user"):
-            await session.list_tools()
+    async with over_http(url, admin, X_Memory_User="ann") as session:
+        assert "Porto" in await asked(session, "recall", query="Where did I move?")
     async with over_http(url, admin) as session:
-        with pytest.raises(MCPError, match="say whose memory"):
-            await session.call_tool("recall", {"query": "dog"})
+        for call in (session.call_tool("recall", {"query": "dog"}), session.list_tools()):
+            with pytest.raises(MCPError, match="say whose memory"):
+                await call
     for token in (None, "zib_wrong", ann[:-1]):
-        answer = httpx2.post(
-            f"{url}/mcp", headers={"Authorization": f"Bearer {token}"} if token else {}, json={}
-        )
-        assert answer.status_code == 401
-        assert "Biscuit" not in answer.text
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        assert httpx2.post(f"{url}/mcp", headers=headers, json={}).status_code == 401
 
 
-async def test_http_refuses_other_origins_and_hosts(serving):
-    """A page in a browser, or a name that was made to lead here, gets no answer."""
-    url = serving()
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
-        given = {"Accept": "application/json, text/event-stream", "X-Memory-User": "ann", **headers}
-        assert httpx2.post(f"{url}/mcp", headers=given, json=hello).status_code in (403, 421)
-
-
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b"[" * 100_000]
-)
-async def test_http_takes_no_nonsense(serving, body):
+async def test_http_takes_no_nonsense(serving):
     """It is the client's error, and the server goes on."""
     url = serving()
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    answer = httpx2.post(f"{url}/mcp", headers={**headers, "X-Memory-User": "ann"}, content=body)
-    assert 400 <= answer.status_code < 500
+    for body in (b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b"[" * 100_000):
+        answer = httpx2.post(f"{url}/mcp", headers={**headers, "X-Memory-User": "ann"}, content=body)
+        assert 400 <= answer.status_code < 500, body
     async with over_http(url, X_Memory_User="ann") as session:
         assert len((await session.list_tools()).tools) == len(READERS) + 2
 
@@ -454,21 +402,3 @@ async def test_there_is_no_stream_to_hold_open(serving):
     """A GET is answered at once, as the protocol wants it of a server without sessions."""
     answer = httpx2.get(f"{serving()}/mcp", headers={"Accept": "text/event-stream", "X-Memory-User": "ann"})
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
-
-
-async def test_many_at_once(serving, memory_path):
-    """Clients side by side lose nothing and see each other's words."""
-    import anyio
-
-    url = serving()
-
-    async def keep(number):
-        async with over_http(url, X_Memory_User="ann") as session:
-            await session.call_tool("remember", {"content": f"Word number {number}."})
-
-    async with anyio.create_task_group() as group:
-        for number in range(8):
-            group.start_soon(keep, number)
-    async with over_http(url, X_Memory_User="ann") as session:
-        found = await asked(session, "recall", query="word number")
-        assert found.count("Word number ") == 8
