@@ -140,6 +140,17 @@ async def test_a_recall_keeps_to_its_budget(amemory):
             assert "cherries" in found
 
 
+async def test_the_first_or_the_last_mention(amemory):
+    """Of what fits alike, the earliest or the latest."""
+    await eat(amemory)
+    seqs = []
+    async with client(amemory) as session:
+        for order in ("first", "last"):
+            found = await asked(session, "recall", query="Biscuit ate what?", order=order, budget=100)
+            seqs.append([int(line[1:].split()[0]) for line in found.splitlines() if line.startswith("#")])
+    assert max(seqs[0]) < min(seqs[1])
+
+
 async def test_sessions_are_listed(amemory):
     """The newest first, with day, size and title; only those of a time; further ones by `after`."""
     later = [{"content": "Hi", "session": f"s{n}", "time": "2024-04-10T08:00"} for n in range(20)]
