@@ -18,7 +18,7 @@ from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.api.user import User
 from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
 from zibaldone.log.audit import Actor
-from zibaldone.server.cache_sync import sync_caches
+from zibaldone.server.chores import sync_caches
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.pool_process import CLEAR_CACHES, MemoryCall, answer_call, answer_calls, framed
@@ -184,7 +184,7 @@ def test_what_others_forget_is_looked_for(tmp_path):
                 here.add(TOLD[0], user=user)
                 here.recall(QUESTION, user=user)
             bobs = here._wiring.views["messages"]._cache._slots.get("bob")
-            looking = asyncio.create_task(sync_caches(here, poll_s=0.01))
+            looking = asyncio.create_task(sync_caches(here, every_s=0.01))
             elsewhere.forget(user="ann-elsewhere", everything=True)
             until = time.monotonic() + 30
             while "ann-elsewhere" in users_held():

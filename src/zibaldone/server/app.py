@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import resource
 import signal
 import socket
@@ -19,7 +18,7 @@ from starlette.middleware import Middleware
 from zibaldone.api.aio import AsyncMemory, wrapped
 from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
-from zibaldone.errors import InvalidInput, MissingExtra, StorageError
+from zibaldone.errors import InvalidInput, MissingExtra
 
 try:
     import python_multipart as _  # noqa: F401 - starlette reads forms with it
@@ -32,7 +31,7 @@ except ModuleNotFoundError as error:
 
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
-from zibaldone.server.cache_sync import sync_caches
+from zibaldone.server.chores import repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.heap import freeze_objects, trim_heaps
 from zibaldone.server.keys import KeyStore
@@ -50,9 +49,6 @@ from zibaldone.server.watching import count_again, watching
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
     from zibaldone.server.mcp.serving import McpPart
-
-_NOTED_EVERY_S = 30
-_logger = logging.getLogger(__name__)
 
 
 def create_app(
@@ -82,7 +78,8 @@ def create_app(
                 stack.push_async_callback(pool.close)
                 await pool.start()
             counting = [count_again(memory, metrics)] if otel() else []
-            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory)), *counting):
+            noting = repeatedly(keys.note_used, "when keys were used could not be noted")
+            for chore in (noting, trim_heaps(), sync_caches(wrapped(memory)), *counting):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
@@ -113,15 +110,6 @@ def _mcp(memory: AsyncMemory, settings: ServerSettings) -> list[Gateway | McpPar
     except MissingExtra:
         return []
     return [McpPart(memory, most_body_bytes=settings.max_body_bytes)]
-
-
-async def _note_used(keys: KeyStore) -> None:
-    while True:
-        await asyncio.sleep(_NOTED_EVERY_S)
-        try:
-            await in_thread(keys.note_used)
-        except StorageError as error:
-            _logger.warning("when keys were used could not be noted (%s)", type(error).__name__)
 
 
 def check_binding(settings: ServerSettings, keys: KeyStore) -> None:

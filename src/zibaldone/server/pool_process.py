@@ -34,7 +34,7 @@ from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.cache_sync import sync_caches
+from zibaldone.server.chores import sync_caches
 from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.text.purgeable_cache import telling_forgettings
