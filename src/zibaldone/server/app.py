@@ -33,7 +33,7 @@ from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
 from zibaldone.server.chores import repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
-from zibaldone.server.heap import freeze_objects, trim_heaps
+from zibaldone.server.heap import freeze_objects
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.live import Live
@@ -79,7 +79,7 @@ def create_app(
                 await pool.start()
             counting = [count_again(memory, metrics)] if otel() else []
             noting = repeatedly(keys.note_used, "when keys were used could not be noted")
-            for chore in (noting, trim_heaps(), sync_caches(wrapped(memory)), *counting):
+            for chore in (noting, sync_caches(wrapped(memory)), *counting):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())

@@ -35,7 +35,7 @@ from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
 from zibaldone.server.chores import sync_caches
-from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
+from zibaldone.server.heap import freeze_objects, share_heaps
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.text.purgeable_cache import telling_forgettings
 from zibaldone.views.user_cache import users_held
@@ -103,8 +103,7 @@ def main() -> None:
         with memory:
             memory.admin.start_worker(poll_s=_POLL_S)
             freeze_objects()
-            for chore in (trim_heaps(), sync_caches(memory)):
-                threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
+            threading.Thread(target=asyncio.run, args=(sync_caches(memory),), daemon=True).start()
             connection.sendall(framed(CallAnswer(READY, None)))
             answer_calls(connection, calls, memory)
 
