@@ -16,8 +16,8 @@ from memories import open_async_memory, open_memory
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.api.user import User
-from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
-from zibaldone.log.audit import Actor
+from zibaldone.errors import InvalidInput, NotEncrypted, RecallGivenUp, StorageUnreachable
+from zibaldone.log.audit import Actor, acting
 from zibaldone.server.chores import sync_caches
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.memory_pool import MemoryPool
@@ -111,7 +111,6 @@ def test_what_is_raised_there_is_raised_here(shared):
 @pytest.mark.wide
 def test_who_acts_is_noted_there(tmp_path):
     """A process knows the door and the key of who asked its server."""
-    from zibaldone.log.audit import acting
 
     async def work(parts, _):
         with acting("gateway", "k1"):
@@ -310,21 +309,18 @@ def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeyp
 @pytest.mark.wide
 def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path, monkeypatch):
     """And no process stays."""
-    from zibaldone.errors import NotEncrypted
-
-    async def work(_, __):
-        raise AssertionError
 
     async def run():
         async with AsyncMemory(tmp_path) as memory:
-            parts = MemoryPool(memory, tmp_path, 1)
             monkeypatch.setenv("ZIBALDONE_KEY", "00" * 32)
             parts = MemoryPool(memory, tmp_path, 1)
             with pytest.raises(NotEncrypted):
                 await parts.start()
             await parts.close()
 
+    before = children()
     asyncio.run(run())
+    assert children() <= before
 
 
 @pytest.mark.wide
