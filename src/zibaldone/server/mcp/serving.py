@@ -168,8 +168,8 @@ def _described(tool: McpTool, *, shared: bool) -> Tool:
         annotations=ToolAnnotations(
             title=tool.tool.title,
             read_only_hint=tool.reads,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.reads or tool.destroys,
+            destructive_hint=tool.operation.right == "forget",
+            idempotent_hint=tool.operation.right in ("read", "forget"),
             open_world_hint=False,
         ),
     )

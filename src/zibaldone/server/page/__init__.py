@@ -7,16 +7,18 @@ progress. All content is escaped; nothing is loaded from elsewhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.routing import BaseRoute
 
+from zibaldone.server.border import routes_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.page import messages, searching, upkeep, views, watching
 from zibaldone.server.page.environment import static_routes
 from zibaldone.server.page.page_auth import (
     PageAction,
     PageServices,
-    page_route,
+    answer,
     sign_in_routes,
 )
 
@@ -31,8 +33,8 @@ ACTIONS: tuple[PageAction, ...] = (
 
 def page_routes(services: PageServices, keys: KeyStore) -> Sequence[BaseRoute]:
     """Return one route per path."""
-    by_path: dict[str, list[PageAction]] = {}
-    for action in ACTIONS:
-        by_path.setdefault(action.path, []).append(action)
-    actions = (page_route(path, same, services) for path, same in by_path.items())
-    return [*static_routes(), *sign_in_routes(keys), *actions]
+    endpoints = (
+        (action.path, "POST" if action.posts else "GET", partial(answer, action, services))
+        for action in ACTIONS
+    )
+    return [*static_routes(), *sign_in_routes(keys), *routes_of(endpoints)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -20,7 +19,6 @@ from zibaldone.core.threads import in_thread
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import KEY_COOKIE, Principal, is_page
-from zibaldone.server.border import by_method
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
@@ -74,7 +72,7 @@ class PageCall(PageServices):
 
     @property
     def may_write(self) -> bool:
-        """True if forms that change something are shown; `_answer` refuses them otherwise."""
+        """True if forms that change something are shown; `answer` refuses them otherwise."""
         return not (self.principal.read_only or self.scope)
 
     @property
@@ -173,14 +171,8 @@ class PageAction:
     shares: bool = False
 
 
-def page_route(path: str, actions: Sequence[PageAction], services: PageServices) -> Route:
-    """Return the route of the actions of one path."""
-    return by_method(
-        path, {"POST" if action.posts else "GET": partial(_answer, action, services) for action in actions}
-    )
-
-
-async def _answer(action: PageAction, services: PageServices, request: Request) -> Response:
+async def answer(action: PageAction, services: PageServices, request: Request) -> Response:
+    """Answer a request. Raises what `problem_of` knows."""
     principal: Principal | None = getattr(request.state, "principal", None)
     if principal is None:
         return _to_sign_in(request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Route
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import OPERATIONS as ALL
-from zibaldone.api.operations import Operation
+from zibaldone.server.border import routes_of
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.rest import handlers as handlers
 from zibaldone.server.rest.openapi import document
-from zibaldone.server.rest.operation import ROOT, route
+from zibaldone.server.rest.operation import ROOT, answer
 
 DOCUMENT = f"{ROOT}/openapi.json"
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -40,13 +40,14 @@ def rest_routes(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
     async def nothing(_: Request) -> Response:
         raise HTTPException(404)  # or the gateway would pass on what is misspelt
 
-    by_path: dict[str, list[Operation]] = {}
-    for operation in OPERATIONS:
-        assert operation.rest is not None
-        by_path.setdefault(f"{ROOT}/{operation.rest.path}", []).append(operation)
+    operations = (
+        (f"{ROOT}/{one.rest.path}", one.rest.method, partial(answer, one, memory, metrics))
+        for one in OPERATIONS
+        if one.rest
+    )
     return [
         Route(DOCUMENT, openapi),
-        *(route(path, same, memory, metrics) for path, same in by_path.items()),
+        *routes_of(operations),
         Route(ROOT, nothing, methods=ANY),
         Route(f"{ROOT}/{{path:path}}", nothing, methods=ANY),
     ]

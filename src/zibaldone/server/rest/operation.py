@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
 from zibaldone.server.access import Principal, acting_in, named_in
-from zibaldone.server.border import by_method, read_apart, unless_gone
+from zibaldone.server.border import read_apart, unless_gone
 from zibaldone.server.inputs import InputShape, body_shape, query_shape
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
@@ -95,13 +93,7 @@ def handles(name: str) -> Callable[[H], H]:
     return register
 
 
-def route(path: str, operations: Sequence[Operation], memory: AsyncMemory, metrics: Metrics) -> Route:
-    """All operations of one path."""
-    by_name = {operation.rest.method: operation for operation in operations if operation.rest}
-    return by_method(path, {name: partial(_answer, of, memory, metrics) for name, of in by_name.items()})
-
-
-async def _answer(operation: Operation, memory: AsyncMemory, metrics: Metrics, request: Request) -> Response:
+async def answer(operation: Operation, memory: AsyncMemory, metrics: Metrics, request: Request) -> Response:
     """Answer a request, or raise what `problem_of` knows."""
     principal: Principal = request.state.principal
     _check_header(principal, request)
@@ -125,10 +117,10 @@ async def _answer(operation: Operation, memory: AsyncMemory, metrics: Metrics, r
         if operation.rest.asks:
             await request.body()  # what comes after it is the client's going
             answering = unless_gone(request, answering)
-        answer = await answering
-    if isinstance(answer, Response):
-        return answer
-    reply = answer if isinstance(answer, Reply) else Reply(answer, operation.rest.statuses[0])
+        answered = await answering
+    if isinstance(answered, Response):
+        return answered
+    reply = answered if isinstance(answered, Reply) else Reply(answered, operation.rest.statuses[0])
     result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
     content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
     return Response(content, status_code=reply.status, media_type="application/json")
