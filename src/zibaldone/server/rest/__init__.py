@@ -40,14 +40,14 @@ def rest_routes(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
     async def nothing(_: Request) -> Response:
         raise HTTPException(404)  # or the gateway would pass on what is misspelt
 
-    operations = (
-        (f"{ROOT}/{one.rest.path}", one.rest.method, partial(answer, one, memory, metrics))
-        for one in OPERATIONS
-        if one.rest
+    endpoints = (
+        (f"{ROOT}/{operation.rest.path}", operation.rest.method, partial(answer, operation, memory, metrics))
+        for operation in OPERATIONS
+        if operation.rest
     )
     return [
         Route(DOCUMENT, openapi),
-        *routes_of(operations),
+        *routes_of(endpoints),
         Route(ROOT, nothing, methods=ANY),
         Route(f"{ROOT}/{{path:path}}", nothing, methods=ANY),
     ]
