@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +23,6 @@ from zibaldone.api.kv import Budget, KVMemory, MemArt, TurnFormat
 from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.retrieve.fetching import Fetched
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 
@@ -146,21 +144,11 @@ class Rig:
         assert pool is not None
         return PoolReader(pool, self.database.read)
 
-    def fetched(self, user: str = USER, most: int | None = None) -> Fetched:
-        """The keys and values of all blocks, or of the first."""
-        return self.view.fetcher.fetch(self.reader(user), self.blocks(user)[:most])
-
     def forget(self, user: str = USER, **selected: Any) -> Any:
         """Forget, and encode anew what had seen it; the receipt."""
         receipt = self.memory.forget(user=user, **selected)
         self.kv.remember(user=user)
         return receipt
-
-    def payload(self, block: KVBlock, user: str = USER) -> bytes:
-        """Payload of one block."""
-        pool = self.pool(user)
-        assert pool is not None
-        return self.view.read(pool, block)
 
     def made(self, user: str = USER) -> dict[tuple[object, ...], tuple[bytes, bytes]]:
         """By place and tokens: payload and boxes of every block."""
@@ -280,10 +268,3 @@ def _made(talks: tuple[tuple[str, str, range], ...], options: tuple[tuple[str, A
 def with_config(**changes: Any) -> MemArt:
     """Other settings than the usual ones."""
     return replace(CONFIG, **changes)
-
-
-def shuffled(count: int, seed: int = 1) -> list[int]:
-    """0 to count - 1 in some order."""
-    order = list(range(count))
-    random.Random(seed).shuffle(order)
-    return order

@@ -198,6 +198,7 @@ def test_another_s_memory_is_never_loaded(rig, caplog):
         (scoped(ann, blocks=[99]), "are gone"),
         (scoped(ann, blocks=[], content=content_of([])), "are gone"),
         (scoped(ann, user="nobody"), "has no blocks"),
+        (scoped(ann, content="another"), "were encoded anew"),
         (scoped(ann, fingerprint="another"), "made anew"),
     ):
         caplog.clear()
@@ -243,29 +244,24 @@ def test_the_turn_after_begins_as_the_one_before(rig):
     assert torch.equal(values, theirs)
 
 
-def test_content_that_has_changed(rig):
-    """Blocks that are not what the prompt was put together with are not loaded."""
-    assert refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), content="another")) == REFUSED
-
-
-@pytest.mark.parametrize("changes", [{"blocks": "all"}, {"user": 3}, {"path": "/"}])
-def test_a_bad_scope_is_answered_and_named(rig, changes):
+def test_a_bad_scope_is_answered_and_named(rig):
     """The engine goes on; the response names the fix."""
-    assert "KVMemory.prompt()" in refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), **changes))
+    assert "KVMemory.prompt()" in refused(rig, scoped(rig.kv.prompt(QUESTION, user="ann"), blocks="all"))
 
 
-def test_a_pool_that_was_made_anew(rig):
-    """A prompt from before is answered without memory."""
-    prompt = rig.kv.prompt(QUESTION, user="ann")
-    rig.memory.builds.rebuild(view="kv", user="ann")
-    assert refused(rig, request_of(prompt)) == REFUSED
-
-
-def test_what_was_forgotten_meanwhile(rig):
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda rig, _: rig.memory.builds.rebuild(view="kv", user="ann"),
+        lambda rig, prompt: rig.forget(seqs=[prompt.seqs[0]]),
+    ],
+    ids=["made anew", "forgotten"],
+)
+def test_what_has_changed_meanwhile(rig, act):
     """Is not loaded, though the prompt was put together before."""
     prompt = rig.kv.prompt(QUESTION, user="ann")
-    rig.forget(seqs=[prompt.seqs[0]])
-    assert refused(rig, request_of(prompt))
+    act(rig, prompt)
+    assert refused(rig, request_of(prompt)) == REFUSED
 
 
 def test_a_damaged_block_is_computed(rig):

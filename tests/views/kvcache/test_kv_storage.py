@@ -1,14 +1,15 @@
-"""Tiers in memory: the least lately used goes, and is read again when it is asked for."""
+"""Files of the pool, which tell nobody whose they are, and the tiers in memory before them."""
 
 import pytest
 import torch
-from kv_rig import USER, filled
+from kv_rig import PAPER, USER, Rig, filled, line
 
 from zibaldone import log
 from zibaldone.api.kv import KVMemory
 from zibaldone.errors import StorageBusy
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.storage.tiers import Hits, Lru, Tiers, size_of
+from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.tiers import Hits, Lru, size_of
 
 
 def _raw(value, tokens=2):
@@ -16,14 +17,6 @@ def _raw(value, tokens=2):
 
 
 SIZE = size_of(_raw(0))
-
-
-@pytest.fixture
-def tiers():
-    """Room for three blocks in main memory."""
-    made = Tiers(torch.device("cpu"), 0, 3 * SIZE)
-    yield made
-    made.close()
 
 
 def test_a_block_that_is_too_large_is_not_kept():
@@ -80,14 +73,6 @@ def test_while_others_forget_without_a_pause_no_answer_is_given(tmp_path, monkey
         assert rig.ask(turns=20).citations
 
 
-def _reading(log, value):
-    def read():
-        log.append(value)
-        return _raw(value)
-
-    return ("ann", value), read
-
-
 def test_the_least_lately_used_goes_first():
     """A block that was asked for stays longer than an older one that was not."""
     lru = Lru(3 * SIZE)
@@ -96,3 +81,32 @@ def test_the_least_lately_used_goes_first():
     assert lru.get("a") is not None
     lru.put("d", _raw(0))
     assert [lru.get(key) is not None for key in "abcd"] == [True, False, True, True]
+
+
+def test_no_name_of_a_file_tells_the_user(tmp_path):
+    """Names of users, sessions and messages are in no path of the pool."""
+    with Rig(tmp_path / "m") as rig:
+        rig.say(line(1), user="marguerite", session="vienna")
+        paths = " ".join(str(path) for path in (rig.folder / "kv").rglob("*"))
+    assert paths
+    assert "marguerite" not in paths
+    assert "vienna" not in paths
+
+
+def test_only_the_owner_of_the_process_can_read_the_blocks(tmp_path):
+    """Blocks and boxes are for the user that runs the process."""
+    with filled(tmp_path / "m", 1, config=PAPER) as rig:
+        modes = {rig.path(name).stat().st_mode & 0o077 for name in ("blocks", "boxes-0")}
+    assert modes == {0}
+
+
+def test_places_that_wait_to_be_overwritten_are_taken_first(tmp_path):
+    """They are overwritten by what comes; then come places that nothing claims."""
+    with filled(tmp_path / "m", 6) as rig:
+        pool = rig.pool()
+        with rig.database.write() as connection:
+            blocks = manifest.after(connection, pool.generation)
+            manifest.remove(connection, pool.generation, [blocks[1], blocks[4]])
+            assert manifest.take_slots(connection, pool.generation, 1) == [1]
+            assert manifest.erasures(connection, pool.generation)[0] == [4]
+            assert manifest.take_slots(connection, pool.generation, 3) == [4, 1, 6]
