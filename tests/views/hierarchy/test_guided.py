@@ -58,15 +58,6 @@ def test_f_is_the_paper_s(seed, labels):
     assert first.changed([9], {}).f() == whole.f()
 
 
-def test_f_prefers_singletons():
-    """The finding beside Figure 5: every semantic alone scores above the clusters that are there."""
-    rows = rows_of(1, 60)
-    themes = GuidedThemes(Guided(), 12, 8)
-    for number, row in enumerate(rows):
-        themes.add(number, row)
-    assert f(rows, [[i] for i in range(60)]) > themes.partition.f()
-
-
 def lines(subject: str, count: int, first_day: int) -> list[Message]:
     """Facts about a subject, five minutes apart, a day of each subject."""
     start = START + timedelta(days=first_day)

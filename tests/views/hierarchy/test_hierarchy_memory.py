@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from zibaldone import Config, Memory, Message, UnknownName, XMemory
-from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.models.base import ChatReply, ChatRequest
-from zibaldone.testing import ScriptedModel
+from zibaldone.errors import InvalidInput
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
@@ -108,20 +106,3 @@ def test_another_cap_makes_other_themes(tmp_path):
             check(memory, cap)
             built.append(memory.user("ann").episodes())
     assert built[0] == built[1]
-
-
-def _failing(request: ChatRequest) -> str | ChatReply:
-    raise ModelFailed("not today")
-
-
-@pytest.mark.parametrize(("reader", "asks"), [("model", True), ("offline", False)])
-def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
-    """With the offline reader no question goes to the model."""
-    chat = ScriptedModel(_failing)
-    config = XMemory(reader=reader)
-    with Memory(tmp_path, chat=chat, config=Config(hierarchy=config, maintained=["hierarchy"])) as memory:
-        memory.add(conversation(12, talks=3), user="ann")
-        memory.maintain()
-        before = len(chat.requests)
-        assert memory.recall("bassoon", user="ann", views=["hierarchy"], min_confidence=0.0)
-        assert (len(chat.requests) > before) is asks
