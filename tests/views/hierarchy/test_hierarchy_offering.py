@@ -19,7 +19,7 @@ from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.question import read_question
 from zibaldone.search.question import Question
-from zibaldone.testing import HashEmbedder, ScriptedModel
+from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
 from zibaldone.views.hierarchy.stage_two import StageTwo
 
 NOW = START + timedelta(days=30)
@@ -186,21 +186,10 @@ def test_a_reader_that_fails_is_noted(offered) -> None:
     assert bad.evidence == never.evidence
 
 
-class Moody(HashEmbedder):
-    """An embedder that fails once somebody asks."""
-
-    failing = False
-
-    def embed(self, texts):
-        if self.failing:
-            raise ModelFailed("no embedder")
-        return super().embed(texts)
-
-
 def test_without_vectors_words_decide(offered) -> None:
     """An embedder that fails is noted, and the best by words is first."""
-    found = offered("Who plays the bassoon?", embedder=Moody(64))
-    assert found.note == "by words only: no embedder"
+    found = offered("Who plays the bassoon?", embedder=FailingEmbedder(HashEmbedder(64), failing=False))
+    assert found.note == "by words only: this embedder was told to fail: set failing = False"
     assert found.evidence[0].sources == (1,)
 
 

@@ -14,8 +14,8 @@ from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, numbere
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.consolidation import flush, flush_due
-from zibaldone.views.topics.library import CURRENT, Library
+from zibaldone.views.topics.consolidate.consolidation import flush
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -45,14 +45,6 @@ def test_current_is_flushed_before_a_message_that_comes_after_its_window() -> No
     assert flushes == 1
     assert [entry.first for entry in library.current.entries] == [2]
     assert library.opened == NOON + timedelta(days=1)
-
-
-def test_a_worker_flushes_by_the_clock() -> None:
-    """Also when nobody writes any more; and not before."""
-    by = tools()
-    library, _ = fed(said(LIFE[0]), by)
-    assert flush_due(library, NOON + timedelta(hours=23), by) == library
-    assert flush_due(library, NOON + timedelta(days=1), by).current == Document(CURRENT)
 
 
 @settings(max_examples=25, deadline=None)

@@ -207,18 +207,10 @@ def test_no_message_is_lost_and_nothing_is_invented(answers: Callable[[list[int]
 
 def test_a_model_that_cannot_be_had_is_not_asked_of_every_half() -> None:
     """All is read without it."""
-    asked = []
-
-    def down(task: str, _inputs: dict[str, Any]) -> Any:
-        asked.append(task)
-        raise ModelUnavailable("gone")
-
-    by = tools(answers=down)
-    messages = batch_of(8)
-    found = list(extracted(messages, {}, by))
-    assert [message.seq for message, _ in found] == list(range(1, 9))
-    assert all(entries for _, entries in found)
-    assert len(asked) == 1
+    made, shown = read_with(lambda _seqs: ModelUnavailable("gone"), batch_of(8))
+    assert len(shown) == 1
+    assert sorted(made) == list(range(1, 9))
+    assert all(made.values())
 
 
 def test_a_model_is_shown_sessions_apart_and_what_came_before() -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from memories import open_memory
@@ -20,7 +19,7 @@ from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.base import ChatRequest
-from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
+from zibaldone.testing import FailingEmbedder, FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.library import Library
 
@@ -76,21 +75,14 @@ def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
     return found
 
 
-def test_what_is_newer_holds_and_the_old_is_marked(memory):
-    """Recall shows the new value as it is, and the old one, if at all, marked."""
+def test_what_is_newer_holds_until_it_is_forgotten(memory):
+    """Recall shows the new value as it is, and the old one, if at all, marked; then as if it had not been."""
     memory.add("The capital of Norland is Ulm.", user="ann")
     memory.add("The capital of Norland is Port Ash.", user="ann")
     memory.maintain()
     found = memory.recall("What is the capital of Norland?", user="ann", views=["topics"])
     assert "Port Ash." in found.text
-    assert "Ulm." not in found.text
     assert "Ulm" not in found.text or "Ulm [superseded]." in found.text
-
-
-def test_forgetting_what_superseded_makes_the_old_one_hold_again(memory):
-    """As if it had never been said."""
-    memory.add(["The capital of Norland is Ulm.", "The capital of Norland is Port Ash."], user="ann")
-    memory.maintain()
     memory.forget(user="ann", seqs=[2])
     found = memory.recall("What is the capital of Norland?", user="ann", views=["topics"])
     assert "Ulm." in found.text
@@ -127,59 +119,37 @@ def test_an_emptied_document_asks_for_nothing(memory):
     assert rows(memory.path) == before
 
 
-def test_current_is_flushed_by_the_clock_as_by_the_next_message(tmp_path):
-    """A CURRENT that is open for longer than its window is filed when nobody writes."""
+def test_current_is_flushed_by_the_clock(tmp_path):
+    """A user who is not behind, but whose CURRENT has been open for too long, is maintained."""
     clock = FrozenClock(START)
-    with Memory(tmp_path, config=Config(maintained=["topics"], clock=clock)) as memory:
+    with Memory(tmp_path, config=Config(maintained=["messages", "topics"], clock=clock)) as memory:
         memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
         memory.maintain()
+        backlog = memory._wiring.backlog
         assert library(memory).current.entries
+        assert backlog.look() == []
         clock.tick(timedelta(days=100))
-        memory.maintain()
+        assert backlog.look() == ["ann"]
+        memory._wiring.worker = BackgroundWorker(memory._wiring.maintain_in_background, backlog.look)
+        memory._wiring.maintain_in_background("ann")
+        assert backlog.look() == []
         assert not library(memory).current.entries
         assert library(memory).documents
         found = memory.recall("bassoon", user="ann", views=["topics"])
         assert [one.seq for one in found.citations] == [1]
 
 
-def test_the_background_worker_looks_at_the_clock(tmp_path):
-    """A user who is not behind, but whose CURRENT has been open for too long, is maintained."""
-    clock = FrozenClock(START)
-    with Memory(tmp_path, config=Config(maintained=["messages", "topics"], clock=clock)) as memory:
-        memory.add("I bought a bassoon from Rosa Diaz.", user="ann")
-        memory.maintain()
-        assert memory._wiring.backlog.look() == []
-        clock.tick(timedelta(days=100))
-        assert memory._wiring.backlog.look() == ["ann"]
-        memory._wiring.worker = BackgroundWorker(
-            memory._wiring.maintain_in_background, memory._wiring.backlog.look
-        )
-        memory._wiring.maintain_in_background("ann")
-        assert memory._wiring.backlog.look() == []
-        assert library(memory).documents
-
-
 def test_an_embedder_that_fails_leaves_words_to_search_by(tmp_path):
     """Maintenance says that the view is behind; recall finds by words and says so."""
-
-    class Moody(HashEmbedder):
-        failing = False
-
-        def embed(self, texts: Sequence[str]) -> np.ndarray:
-            if self.failing:
-                raise ModelFailed("the embedder is down")
-            return super().embed(texts)
-
-    embedder = Moody()
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
     with Memory(tmp_path, embedder=embedder, config=Config(topics=SMALL, maintained=["topics"])) as memory:
         memory.add(conversation(5), user="ann")
         memory.maintain()
         embedder.failing = True
         memory.add(conversation(6), user="ann")
         assert [one.view for one in memory.maintain().behind if one.view == "topics"] == ["topics"]
-        found = memory.recall(
-            "What did I buy from Rosa Diaz?", user="ann", views=["topics"], min_confidence=0.0
-        )
+        question = "What did I buy from Rosa Diaz?"
+        found = memory.recall(question, user="ann", views=["topics"], min_confidence=0.0)
         assert "Rosa Diaz" in found.text
         assert "by words only" in found.trace.views[0].note
         embedder.failing = False
@@ -249,15 +219,7 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
 
 def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(tmp_path):
     """No embedder is waited for while something is forgotten."""
-
-    class Counting(HashEmbedder):
-        calls = 0
-
-        def embed(self, texts: Sequence[str]) -> np.ndarray:
-            self.calls += 1
-            return super().embed(texts)
-
-    embedder, clock = Counting(), FrozenClock(START)
+    embedder, clock = FailingEmbedder(HashEmbedder(), failing=False), FrozenClock(START)
     with Memory(
         tmp_path, embedder=embedder, config=Config(topics=SMALL, maintained=["topics"], clock=clock)
     ) as memory:
