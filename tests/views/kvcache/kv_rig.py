@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from kv_models import SHAPE
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -53,21 +54,8 @@ def model(seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
     """Two layers of random weights; the same for the same seed."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        made = LlamaForCausalLM(
-            LlamaConfig(
-                vocab_size=len(tokenizer()),
-                hidden_size=32,
-                intermediate_size=64,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                num_key_value_heads=2,
-                max_position_embeddings=256,
-                bos_token_id=1,
-                eos_token_id=2,
-                pad_token_id=0,
-                initializer_range=0.3,
-            )
-        )
+        sizes = {"vocab_size": len(tokenizer()), "hidden_size": 32, "intermediate_size": 64}
+        made = LlamaForCausalLM(LlamaConfig(**SHAPE | sizes, initializer_range=0.3))
     return made.to(dtype).eval()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, numbered, one, said, texts, tools
+from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, one, said, texts, tools
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
@@ -76,16 +76,13 @@ def test_a_duplicate_is_one_entry_that_knows_both_messages() -> None:
     assert len(library.parts_of(one(library, "Oslo"))) == 3
 
 
-def test_the_same_words_of_two_speakers_are_two_facts() -> None:
-    """Each says "I" of somebody else."""
-    ann, bea = Message("I live in Oslo.", name="Ann"), Message("I live in Oslo.", name="Bea")
-    assert len(texts(filed(numbered([ann, bea]), tools()))) == 2
-
-
-def test_the_same_event_on_two_days_is_two_facts() -> None:
-    """Its words are alike, its time is not."""
-    messages = said("We baked bread with Bob.", "We baked bread with Bob.", apart=timedelta(hours=20))
-    assert len(texts(filed(messages, tools()))) == 2
+@pytest.mark.parametrize("text", ["I live in Oslo.", "We baked bread with Bob."])
+@pytest.mark.parametrize(("name", "hours"), [("Bea", 0), ("Ann", 20)])
+def test_the_same_words_of_another_speaker_or_day_are_another_fact(text: str, name: str, hours: int) -> None:
+    """Each says "I" of somebody else; and words of an event are alike, its time is not."""
+    first = Message(text, name="Ann", time=NOON, seq=1)
+    second = replace(first, name=name, time=NOON + timedelta(hours=hours), seq=2)
+    assert len(texts(filed([first, second], tools()))) == 2
 
 
 def test_thresholds_are_of_what_is_said() -> None:

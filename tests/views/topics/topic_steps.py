@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -56,11 +55,6 @@ def said(
         Message(content, role=role, name=name, time=NOON + apart * (seq - 1), seq=seq)
         for seq, content in enumerate(contents, 1)
     ]
-
-
-def numbered(messages: Iterable[Message]) -> list[Message]:
-    """With seqs from 1."""
-    return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
 
 
 def extract(message: Message, before: Message | None, by: Workbench) -> tuple[Entry, ...]:
