@@ -57,14 +57,6 @@ def test_every_entry_is_somewhere(contents: list[str]) -> None:
     assert kept(flush(library, by)) == extracted(messages, by)
 
 
-def test_documents_stay_within_their_size() -> None:
-    """Documents that grow are split; ids are never given twice and rise."""
-    library = filed(said(*LIFE), tools())
-    assert all(one.token_count <= SMALL.split_tokens for one in library.documents.values())
-    assert list(library.documents) == sorted(library.documents)
-    assert library.next_id > max(int(name[-4:]) for name in library.documents)
-
-
 def test_a_duplicate_is_one_entry_that_knows_both_messages() -> None:
     """The newest stays; across CURRENT and the documents too."""
     by = tools()
@@ -118,6 +110,8 @@ def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     made = flush(added(library, message, None, by), by)
     assert len(made.documents) > 1
     assert all(one.token_count <= SMALL.split_tokens for one in made.documents.values())
+    assert list(made.documents) == sorted(made.documents)  # ids rise, and none is given twice
+    assert made.next_id > max(int(name[-4:]) for name in made.documents)
     assert sorted(texts(made)) == sorted(
         [*(entry.text for entry in entries), "I bought the cat of Oslo number 1000."]
     )

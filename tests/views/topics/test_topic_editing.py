@@ -12,7 +12,7 @@ from topic_texts import bodies, documents
 from zibaldone.core import Message
 from zibaldone.log.message_input import to_messages as checked
 from zibaldone.views.topics.editing import apply, diff, read, to_messages
-from zibaldone.views.topics.library import CURRENT, Library, key_of
+from zibaldone.views.topics.library import Library, key_of
 from zibaldone.views.topics.markdown.document import Document, Heading, parse, parse_body, render, render_body
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.markdown.folder_export import INDEX, write_folder
@@ -163,39 +163,19 @@ def test_an_addition_without_a_place():
     assert found.documents == library().documents
 
 
-def test_an_edit_of_current():
-    """CURRENT is edited like a document; what is added to it stands at its end."""
-    current = Document(CURRENT, body=(Entry("Ann sings.", 7), Entry("Ann swims.", 8)))
-    start = library(current=current, opened=NOON)
-    after = "- <seq=7> Ann sings bass.\n- Ann rows.\n"
-    found = applied(start, edited(current, after))
-    assert [(one.text, one.sources) for one in found.current.entries] == [
-        ("Ann sings bass.", (40,)),
-        ("Ann rows.", (41,)),
-    ]
-    emptied = applied(start, edited(current, ""))
-    assert (emptied.current, emptied.opened) == (Document(CURRENT), None)
-
-
 def test_what_cannot_be_found():
     """A removal does nothing; a change is noted in CURRENT, once however often it is applied."""
     edits = edited(CATS, BODY.replace("- <seq=2> Moss is black.\n", ""))
+    of_another_message = replace(CATS, body=parse_body(BODY.replace("<seq=2>", "<seq=6>")))
+    for start in (library(TREES), library(of_another_message)):
+        assert applied(start, edits) is start
     start = library(TREES)
-    assert applied(start, edits) is start
     edits = edited(CATS, BODY.replace("is black", "is a black tom"))
     found = applied(start, edits)
     assert [one.text for one in found.current.entries] == ["Moss is a black tom."]
     assert applied(found, edits) is found
     done = applied(library(), edits)
     assert applied(done, edits) is done
-
-
-def test_the_same_words_of_another_message():
-    """Are another entry, which the edit leaves alone."""
-    other = replace(CATS, body=parse_body(BODY.replace("<seq=2>", "<seq=6>")))
-    edits = edited(CATS, BODY.replace("- <seq=2> Moss is black.\n", ""))
-    start = library(other)
-    assert applied(start, edits) is start
 
 
 def test_after_a_rebuild_under_other_ids():

@@ -76,19 +76,17 @@ def test_invented_ids_are_left_out() -> None:
     assert not reading.note
 
 
-def test_nothing_but_invented_ids_is_shown_to_the_model_once() -> None:
-    """Then words and vectors choose, and the reading says so."""
-    reading, model = read("Which beans grow?", *[{"documents": ["nowhere"]}] * 2)
-    assert len(model.requests) == reading.model_calls == 2
-    assert "nowhere" in reading.note
-    assert texts(reading)[0] == "Bed number 0 has beans."
-
-
-def test_a_model_that_is_down_costs_a_note_and_no_entry() -> None:
-    """The offline reading stands in."""
-    reading, _ = read("Which beans grow?", ModelUnavailable("gone"))
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [([{"documents": ["nowhere"]}] * 2, "nowhere"), ([ModelUnavailable("gone")], "gone")],
+)
+def test_without_a_choice_words_and_vectors_choose(answers: list[Scripted], says: str) -> None:
+    """Ids that do not exist are shown to the model once; the reading says so, and loses no entry."""
+    reading, model = read("Which beans grow?", *answers)
+    assert len(model.requests) == reading.model_calls == len(answers)
+    assert says in reading.note
     assert texts(reading) == texts(read("Which beans grow?")[0])
-    assert "gone" in reading.note
+    assert texts(reading)[0] == "Bed number 0 has beans."
 
 
 def test_an_empty_library_is_no_trouble() -> None:
