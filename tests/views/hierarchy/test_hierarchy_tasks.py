@@ -253,24 +253,17 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
 
 
 @pytest.mark.parametrize(
-    ("starts", "sizes"), [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6])]
+    ("starts", "sizes"),
+    [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6]), ([98, 99], None)],
 )
 def test_boundaries_that_can_be_used_are(starts, sizes):
-    """In order and each once; the first message's and those of no message are left out."""
+    """In order and each once, less those of no message; where none is left the offline cuts are marked."""
     messages, chat = talk(*LONG), model(episodes={"starts": starts})
     cuts = reader(chat).cut(messages, vectors_of(messages), ended=True)
-    assert [cut.size for cut in cuts] == sizes
-    assert not any(cut.degraded for cut in cuts)
-    assert len(chat.requests) == 1
-
-
-def test_boundaries_of_no_message_are_refused():
-    """The offline cuts are marked."""
-    messages = talk(*LONG)
-    cuts = reader(model(episodes={"starts": [98, 99]})).cut(messages, vectors_of(messages), ended=True)
-    offline = closed(messages, vectors_of(messages), ended=True)
-    assert [cut.size for cut in cuts] == [cut.size for cut in offline]
-    assert all("starts" in cut.degraded for cut in cuts)
+    offline = [cut.size for cut in closed(messages, vectors_of(messages), ended=True)]
+    assert [cut.size for cut in cuts] == (sizes or offline)
+    assert all(("starts" in cut.degraded) is (sizes is None) for cut in cuts)
+    assert len(chat.requests) == (1 if sizes else 2)
 
 
 @pytest.mark.parametrize("starts", [[], [3]])
