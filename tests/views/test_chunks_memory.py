@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from chunk_talk import FILLER, NOW, OTHERS, has, maintained, recalled, said, sources, texts
+from chunk_talk import FILLER, NOW, OTHERS, has, maintained, recalled, said, texts
 
 from chunk_model import chunk_model, joint
 from zibaldone import MemAttention, Placement
@@ -81,15 +81,6 @@ def test_forgetting_reaches_metadata_history_and_blocks(opened):
     assert memory.forget(user="ann", everything=True).purged
     assert list(memory.path.rglob("*.block")) == []
     assert memory.user("ann").chunks() == memory.user("ann").superseded() == []
-
-
-def test_a_session_narrows_chunks_that_span_several(memory):
-    """A chunk that spans sessions is searched, and only the session's own items are recalled."""
-    memory.add(said(FILLER[0], session="a") + said(*FILLER[1:], session="b", start=1), user="ann")
-    memory.maintain()
-    assert len(memory.user("ann").chunks()) == 1
-    found = recalled(memory, "river clocks bakery", session="b")
-    assert sources(found) == {2, 3}
 
 
 def test_why_not_names_the_chunk(opened):

@@ -132,22 +132,6 @@ def test_restored_themes_go_on_alike(seed):
     assert sorted(one for members in straight.members.values() for one in members) == list(range(1, 81))
 
 
-@pytest.mark.wide
-def test_a_restart_in_the_middle_changes_nothing(tmp_path):
-    """Themes of messages that came at once, and of the same messages day by day, a process each."""
-    with opened(tmp_path / "once") as memory:
-        memory.add(TALK, user="a")
-        memory.maintain()
-        once = memory.user("a").themes()
-    for message in TALK:
-        with opened(tmp_path / "often") as memory:
-            memory.add([message], user="a")
-            memory.maintain()
-            often = memory.user("a").themes()
-            assert memory.admin.check().ok
-    assert [(theme.id, theme.semantics) for theme in often] == [(theme.id, theme.semantics) for theme in once]
-
-
 def named(request: ChatRequest) -> str:
     """A model that narrates, finds every line new, and names themes by a fact's words."""
     given = json.loads(request.turns[-1].content) if request.turns[-1].content.startswith("{") else {}

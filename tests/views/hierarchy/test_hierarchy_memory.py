@@ -59,7 +59,7 @@ def check(memory: Memory, cap: int = 12) -> None:
 def test_all_holds_while_messages_come_and_go(memory, seed):
     """Themes partition the semantics, whatever was forgotten."""
     rng = random.Random(seed)
-    said = conversation(seed)
+    said = conversation(seed, talks=8)
     while said:
         size = rng.randrange(1, 20)
         some, said = said[:size], said[size:]

@@ -94,21 +94,6 @@ def test_a_probe_that_fails_does_not_fail_the_recall(fault, says):
     assert meter.total("ann").degraded == 1
 
 
-def test_a_failure_on_the_way():
-    """What the model has measured stays measured."""
-    answers = [ChatReply("x", logprobs=(TokenLogprob("x", -n),)) for n in (2.0, 0.5)]
-    signal, _, _ = reading(answers)
-    gains = [signal.gain(BARE, INSIDE), signal.gain(INSIDE, INSIDE.with_unit(CLUB))]
-    assert [gain.thresholds for gain in gains] == [NLL, COVERAGE]
-
-
-def test_a_ceiling():
-    """A probe that would go over one is not made."""
-    signal, model, _ = reading(ceilings=Ceilings(calls_per_user_per_day=1))
-    assert "calls_per_user_per_day" in signal.gain(BARE, INSIDE).degraded
-    assert len(model.requests) == 1
-
-
 def test_a_model_without_log_probabilities_is_asked_once():
     """Another question does not find out again."""
     signal, model, meter = reading(lambda _: ChatReply("In the hall"))

@@ -103,9 +103,8 @@ def test_a_generation_config_is_followed(rig):
     assert max(len(text.split()) for text in texts(max_new_tokens=2)) <= 2
     assert len(texts(do_sample=False, temperature=None)) == 1
     expected = rig.ask().text
-    assert (
-        rig.ask(generation_config=GenerationConfig(use_cache=False)).text == expected
-    )  # memory is the cache
+    uncached = GenerationConfig(use_cache=False)  # which cannot be: memory is the cache
+    assert rig.ask(generation_config=uncached).text == expected
 
 
 def test_a_model_in_training_mode_encodes_nothing(rig, memory):

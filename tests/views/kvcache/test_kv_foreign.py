@@ -25,12 +25,7 @@ REST = [change for change in CHANGES if change != "other weights"]
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        change if change == "other weights" else pytest.param(change, marks=pytest.mark.wide)
-        for change in CHANGES
-    ],
-    ids=[change.replace(" ", "-") for change in CHANGES],
+    "change", ["other weights", *(pytest.param(change, marks=pytest.mark.wide) for change in REST)]
 )
 def test_what_another_model_made_is_never_read(tmp_path, change):
     """Blocks of another fingerprint are refused, and remember() makes them anew."""

@@ -10,7 +10,6 @@ from kv_models import (
     FAMILIES,
     PAD,
     QUESTION,
-    SHAPE,
     captured,
     chained,
     encoder_of,
@@ -19,14 +18,12 @@ from kv_models import (
     logits,
     new_model,
     read_back,
-    scaled,
     stock,
     tapped,
 )
 from kv_models import IDS as WORDS
-from transformers import DynamicCache, GPTNeoXConfig, JetMoeConfig, Phi3Config
+from transformers import DynamicCache, GPTNeoXConfig, JetMoeConfig
 
-from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import cut
@@ -106,24 +103,6 @@ def test_turn_by_turn_is_one_pass(family, dtype):
     assert (found - full[:, start:]).abs().max().item() <= allowed
 
 
-def test_turn_by_turn_where_positions_depend_on_the_length():
-    """A model whose frequencies depend on how long the text is, is refused, or encoded as one pass would."""
-    factors = {"short_factor": [1.0] * 8, "long_factor": [1 + i / 2 for i in range(8)]}
-    rope = scaled("longrope", original_max_position_embeddings=64, **factors)
-    config = Phi3Config(**SHAPE, original_max_position_embeddings=64, rope_parameters=rope)
-    model = new_model(config)
-    ids = torch.cat([torch.tensor([[1]]), IDS], dim=1)
-    full = logits(model, ids)[:, CONTEXT + 1 :]
-    try:
-        tap = Tap(model)
-    except UnsupportedModel:
-        return
-    encoder = encoder_of(tap)
-    parts = [encoder.prefix, *read_back(chained(encoder, IDS[0, :CONTEXT].tolist(), [30]))]
-    found = logits(model, IDS[:, CONTEXT:], tap.cache_of(parts, final=ids.shape[1]))
-    assert (found - full).abs().max() <= 1e-5 * full.abs().max()
-
-
 @pytest.mark.parametrize("family", CALLED_OTHERWISE)
 def test_families_that_call_attention_otherwise(family):
     """Keys put back, and memory that a layer is handed in its pass, are what stands in a cache."""
@@ -163,15 +142,6 @@ def test_attention_functions(attention):
     assert put_back(tap) <= 1e-5
     tap.detach()
     assert model.config._attn_implementation == attention
-
-
-@EACH
-def test_an_open_tap_changes_no_logits(family):
-    """A pass under the tap, which rotates by itself, gives the stock logits."""
-    tap, full = tapped(family), logits(stock(family), IDS)
-    with tap.open():
-        found = logits(tap.model, IDS, tap.cache())
-    assert (found - full).abs().max() <= 1e-5 * full.abs().max()
 
 
 def test_a_tap_that_is_open_in_one_thread_is_not_open_in_another():

@@ -6,7 +6,6 @@ import pytest
 
 from zibaldone import Message, ModelUnavailable
 from zibaldone.engine import maintenance
-from zibaldone.models.base import ChatReply
 from zibaldone.testing import ScriptedModel
 
 DAY = datetime(2024, 1, 8, 9, tzinfo=UTC)
@@ -206,12 +205,4 @@ def test_an_assistant_s_words_are_shown_short_and_bear_nothing_out_alone(memory,
     say(memory, "Sounds good.")
     memory.maintain()
     assert len(script.given[0]["messages"][0]["text"]) < 700
-    assert notes(memory) == []
-
-
-def test_a_refusal_notes_nothing(opened):
-    """And the next session is read as ever."""
-    memory = opened(chat=ScriptedModel([ChatReply("I can't.", finish="refusal")] * 9))
-    say(memory, PARTY)
-    memory.maintain()
     assert notes(memory) == []

@@ -12,7 +12,7 @@ from topic_shelves import CURRENT, EMBEDDER, TODAY, ranked
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest
-from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.meter import Meter
 from zibaldone.testing import ScriptedModel
 from zibaldone.testing.fakes import Scripted
 from zibaldone.views.topics.read.ranking import ReadingResult
@@ -132,15 +132,6 @@ def test_invented_evidence_brings_the_fallback() -> None:
     assert reading.hits[0].why == "fallback"
     assert LYON in texts(reading)
     assert "fallback" in reading.note or "found little" in reading.note
-
-
-def test_a_ceiling_ends_the_search_with_what_was_seen() -> None:
-    """Tokens per call are used up by the first round."""
-    model = ScriptedModel(lambda _: move(call("grep", pattern="beans")))
-    asker = Asker(model, Meter(None, Ceilings(tokens_per_call=1)), EMBEDDER)
-    reading = read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY, settings=LITTLE)
-    assert reading.stopped == "no model"
-    assert reading.hits
 
 
 def test_without_a_model_it_reads_as_the_hybrid_does() -> None:

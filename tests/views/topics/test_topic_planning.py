@@ -359,24 +359,6 @@ def test_what_is_merged_is_written_anew() -> None:
     assert kept(library) == extracted(messages, tools())
 
 
-def test_a_long_merged_document_is_not_sent_whole() -> None:
-    """An entry below another heading in like words is shown, and nothing of it is lost."""
-    entries = [Entry(text, first=n) for n, text in enumerate([*MANY[:30], *CATS[:2]], 1)]
-    body = (Heading("All", 1), Heading("One", 2), *entries[:-1], Heading("Two", 2), entries[-1])
-    shown: list[str] = []
-
-    def answers(_task: str, inputs: dict[str, Any]) -> Any:
-        (one,) = inputs["documents"]
-        shown.extend(line for part in one["old"] for line in part["entries"])
-        return _each(inputs, lambda one: BAD_REWRITES["faithful"](_lines(one)))
-
-    merged = Document("topic-0001", body=body)
-    ((made, _),) = rewrite_documents([(merged, ())], Work(tools(answers=answers), Library()))
-    assert len(shown) == 16
-    assert all(any(text in line for line in shown) for text in CATS[:2])
-    assert len(made.entries) == len(entries)
-
-
 @pytest.mark.parametrize("of_a_new_one", [True, False])
 def test_a_summary_with_an_invented_name_is_not_kept(of_a_new_one: bool) -> None:
     """The document is; its summary is made without the model."""
