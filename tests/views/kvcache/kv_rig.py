@@ -79,7 +79,7 @@ class Rig:
         form: TurnFormat = FORM,
         words: Any = None,
     ) -> None:
-        self.memory = Memory(folder, config=Config(clock=FrozenClock()))
+        self.memory = without_model(folder)
         try:
             self.kv = KVMemory(
                 model(seed, dtype),
@@ -126,6 +126,10 @@ class Rig:
         with self.database.read() as connection:
             return manifest.after(connection, pool.generation) if pool else []
 
+    def seqs(self, user: str = USER) -> set[int]:
+        """Messages that have blocks."""
+        return {seq for block in self.blocks(user) for seq in block.tile.seqs}
+
     def reader(self, user: str = USER) -> PoolReader:
         """Blocks of the serving generation."""
         pool = self.pool(user)
@@ -170,6 +174,11 @@ class Rig:
         with self.database.read() as connection:
             rows = connection.execute(manifest.select(manifest.kv_attended))
             return {(row.seq, row.attended) for row in rows}
+
+
+def without_model(folder: Path) -> Memory:
+    """The folder, opened by somebody who has no model."""
+    return Memory(folder, config=Config(clock=FrozenClock()))
 
 
 def vectors(data: Iterable[bytes]) -> set[bytes]:

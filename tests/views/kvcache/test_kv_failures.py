@@ -4,11 +4,9 @@ import errno
 import os
 
 import pytest
-from kv_rig import CONFIG, PAPER, USER, filled, flip, leaked, line, secrets_of
+from kv_rig import CONFIG, PAPER, USER, filled, flip, leaked, line, secrets_of, without_model
 
-from zibaldone import Config, Memory
 from zibaldone.errors import BlockMissing, StorageBusy, StorageCorrupt, StorageFull
-from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.view import KVView
@@ -58,7 +56,7 @@ def test_what_a_crash_has_left_is_overwritten(tmp_path, monkeypatch, forgotten):
         if forgotten:
             rig.memory.forget(user=USER, seqs=[9, 10])
     if not forgotten:
-        Memory(tmp_path / "m", config=Config(clock=FrozenClock())).close()
+        without_model(tmp_path / "m").close()
     assert leaked(secrets, tmp_path / "m") == 0
 
 
@@ -172,6 +170,6 @@ def test_forgetting_on_a_full_disk_forgets(rig, monkeypatch):
         patch.setattr(os, "pwrite", full)
         assert rig.memory.forget(user=USER, seqs=[1]).purged is False
     rig.kv.remember(user=USER)
-    assert 1 not in {seq for block in rig.blocks() for seq in block.tile.seqs}
+    assert 1 not in rig.seqs()
     assert all(block.slot is not None for block in rig.blocks())
     assert rig.erasures() == ([], [])

@@ -120,7 +120,7 @@ def test_forgetting_leaves_the_prefix_to_those_that_stay(tmp_path):
         rig.forget(seqs=[1, 2, 3])
         first = min(rig.blocks(), key=lambda block: block.chronological)
         assert first.tile.ids[:2] == (BOS, PIN)
-        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {4, 5, 6, 7, 8}
+        assert rig.seqs() == {4, 5, 6, 7, 8}
         assert rig.memory.admin.check().faults == ()
         rig.forget(seqs=[4, 5, 6, 7, 8])
         assert rig.pool() is None
@@ -133,4 +133,4 @@ def test_an_answer_with_a_memory_for_each_layer_is_encoded_as_any_message(tmp_pa
             rig.ask(remember=True)
             rig.kv.remember(user=USER)
         assert len(seen) == 2
-        assert {9, 10} <= {seq for block in rig.blocks() for seq in block.tile.seqs}
+        assert {9, 10} <= rig.seqs()

@@ -19,13 +19,15 @@ def _raw(value, tokens=2):
 SIZE = size_of(_raw(0))
 
 
-def test_a_block_that_is_too_large_is_not_kept():
-    """It would push out everything and not fit either."""
-    lru = Lru(2 * SIZE)
-    lru.put("a", _raw(1))
-    lru.put("b", _raw(1, tokens=100))
+def test_the_least_lately_used_goes_first():
+    """A block that was asked for stays longer than an older one; one that would never fit pushes none out."""
+    lru = Lru(3 * SIZE)
+    for key in "abc":
+        lru.put(key, _raw(0))
     assert lru.get("a") is not None
-    assert lru.get("b") is None
+    lru.put("d", _raw(0))
+    lru.put("e", _raw(0, tokens=100))
+    assert [lru.get(key) is not None for key in "abcde"] == [True, False, True, True, False]
 
 
 def test_an_answer_says_where_its_blocks_came_from(tmp_path):
@@ -39,13 +41,13 @@ def test_an_answer_says_where_its_blocks_came_from(tmp_path):
         assert rig.ask().trace.hits == Hits(host=count)
 
 
-def _forgetting(monkeypatch, rig, times):
-    """Another process forgets the first message that is left, so many times, when all is caught up."""
-    caught_up, seqs = KVMemory._catch_up, iter(range(1, times + 1))
+def _forgetting(monkeypatch, rig, *seqs):
+    """Another process forgets one of these messages after the other, each time that all is caught up."""
+    caught_up, left = KVMemory._catch_up, iter(seqs)
 
     def then_forgotten(self, user):
         caught_up(self, user)
-        if (seq := next(seqs, None)) is not None:
+        if (seq := next(left, None)) is not None:
             with rig.database.write() as connection:
                 rig.view.forget(connection, USER, [seq])
                 log.remove(connection, USER, [seq])
@@ -55,48 +57,28 @@ def _forgetting(monkeypatch, rig, times):
 
 
 def test_what_others_unmake_between_catching_up_and_asking_is_encoded_first(tmp_path, monkeypatch):
-    """Another process forgets a message: the turns after it are not left out of the answer."""
-    with filled(tmp_path / "m") as rig:
-        _forgetting(monkeypatch, rig, 1)
-        answer = rig.ask(turns=20)
-        assert {cited.seq for cited in answer.citations} == set(range(2, 9))
-        assert not {block.number for block in rig.blocks() if block.boxes_crc is None}
-
-
-def test_while_others_forget_without_a_pause_no_answer_is_given(tmp_path, monkeypatch):
-    """It would be one without the turns that are not made again yet: the error says to call again."""
+    """Turns after it are not left out; while others forget without a pause the error says to call again."""
     with filled(tmp_path / "m") as rig:
         with monkeypatch.context() as patch:
-            _forgetting(patch, rig, 6)
+            _forgetting(patch, rig, 1)
+            answer = rig.ask(turns=20)
+        assert {cited.seq for cited in answer.citations} == set(range(2, 9))
+        assert not {block.number for block in rig.blocks() if block.boxes_crc is None}
+        with monkeypatch.context() as patch:
+            _forgetting(patch, rig, 2, 3, 4, 5, 6)
             with pytest.raises(StorageBusy, match="call again"):
                 rig.ask(turns=20)
         assert rig.ask(turns=20).citations
 
 
-def test_the_least_lately_used_goes_first():
-    """A block that was asked for stays longer than an older one that was not."""
-    lru = Lru(3 * SIZE)
-    for key in "abc":
-        lru.put(key, _raw(0))
-    assert lru.get("a") is not None
-    lru.put("d", _raw(0))
-    assert [lru.get(key) is not None for key in "abcd"] == [True, False, True, True]
-
-
-def test_no_name_of_a_file_tells_the_user(tmp_path):
-    """Names of users, sessions and messages are in no path of the pool."""
-    with Rig(tmp_path / "m") as rig:
+def test_files_tell_nobody_whose_they_are(tmp_path):
+    """Names of users and sessions are in no path, and only the owner of the process can read them."""
+    with Rig(tmp_path / "m", config=PAPER) as rig:
         rig.say(line(1), user="marguerite", session="vienna")
-        paths = " ".join(str(path) for path in (rig.folder / "kv").rglob("*"))
+        paths = list((rig.folder / "kv").rglob("*"))
+        modes = {rig.path(name, "marguerite").stat().st_mode & 0o077 for name in ("blocks", "boxes-0")}
     assert paths
-    assert "marguerite" not in paths
-    assert "vienna" not in paths
-
-
-def test_only_the_owner_of_the_process_can_read_the_blocks(tmp_path):
-    """Blocks and boxes are for the user that runs the process."""
-    with filled(tmp_path / "m", 1, config=PAPER) as rig:
-        modes = {rig.path(name).stat().st_mode & 0o077 for name in ("blocks", "boxes-0")}
+    assert not any(name in str(path) for path in paths for name in ("marguerite", "vienna"))
     assert modes == {0}
 
 
