@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -38,10 +36,9 @@ def conversation(seed: int, talks: int = 12) -> list[Message]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(opened) -> Memory:
     """With the hierarchy maintained."""
-    with Memory(tmp_path / "m", config=Config(maintained=["messages", "hierarchy"])) as opened:
-        yield opened
+    return opened(maintained=["messages", "hierarchy"])
 
 
 def check(memory: Memory, cap: int = 12) -> None:
@@ -74,16 +71,16 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
     assert memory.user("ann").themes()
 
 
-def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
+def test_it_is_maintained_only_where_it_is_wanted(opened):
     """By default nothing is spent on it; by name it can be had all the same."""
-    with Memory(tmp_path) as memory:
-        memory.add(conversation(8), user="ann")
-        memory.maintain()
-        assert memory.user("ann").themes() == []
-        memory.maintain(views=["hierarchy"])
-        assert memory.user("ann").themes()
-        with pytest.raises(UnknownName, match="no view 'hierarchies'"):
-            memory.maintain(views=["hierarchies"])
+    memory = opened()
+    memory.add(conversation(8), user="ann")
+    memory.maintain()
+    assert memory.user("ann").themes() == []
+    memory.maintain(views=["hierarchy"])
+    assert memory.user("ann").themes()
+    with pytest.raises(UnknownName, match="no view 'hierarchies'"):
+        memory.maintain(views=["hierarchies"])
 
 
 @pytest.mark.parametrize("wrong", ["hierarchy", [3], 7])
@@ -93,16 +90,14 @@ def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
         Memory(tmp_path, config=Config(maintained=wrong))
 
 
-def test_another_cap_makes_other_themes(tmp_path):
+def test_another_cap_makes_other_themes(opened):
     """Themes are made anew for another cap, and keep to it; nothing else is."""
     built = []
     for cap in (12, 3):
-        with Memory(
-            tmp_path, config=Config(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
-        ) as memory:
-            if cap == 12:
-                memory.add(conversation(9), user="ann")
-            memory.maintain()
-            check(memory, cap)
-            built.append(memory.user("ann").episodes())
+        memory = opened(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
+        if cap == 12:
+            memory.add(conversation(9), user="ann")
+        memory.maintain()
+        check(memory, cap)
+        built.append(memory.user("ann").episodes())
     assert built[0] == built[1]
