@@ -23,7 +23,6 @@ from statistics import fmean
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
-from rich.console import Console
 
 from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, Question, load
@@ -42,7 +41,6 @@ from zibaldone.cli.compare.systems import (
     check_systems,
     make_system,
 )
-from zibaldone.cli.compare.table import Column, error, share, tabulate
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
@@ -376,11 +374,6 @@ def publish(output: Path) -> None:
     PUBLISHED.write_text(json.dumps(page, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _category(name: str) -> Column:
-    head = "\n".join(word[:8] for word in name.replace("_", "-").split("-"))
-    return Column(head, lambda row: share(row.by_category[name]))
-
-
 def main() -> None:
     """Recall, read, judge."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.read", description=__doc__)
@@ -424,23 +417,7 @@ def main() -> None:
             consolidate=given.consolidate,
         )
     rows = make_rows(answers)
-    columns = [
-        Column("system", lambda row: row.system, left=True),
-        Column("budget", lambda row: row.budget_tokens or "all"),
-        Column("score", lambda row: share(row.score)),
-        Column("", lambda row: error(row.score)),
-        Column("sound", lambda row: share(row.sound)),
-        *(_category(name) for name in rows[0].by_category),
-        Column("F1", lambda row: share(row.f1)),
-        Column("F1 of\nsets", lambda row: share(row.f1_set)),
-        Column("BLEU-1", lambda row: share(row.bleu1)),
-        Column("tokens", lambda row: row.tokens_mean, ".0f"),
-        Column("requests", lambda row: row.requests_mean, ".2f"),
-        Column("not\nscored", lambda row: row.not_scored),
-    ]
-    console = Console()
-    title = f"{given.data}: answers read and judged by {chat.name}"
-    (console if console.is_terminal else Console(width=160)).print(tabulate(title, columns, rows))
+    results.show(f"{given.data}: answers read and judged by {chat.name}", rows)
     results.write(
         given.output, {"data": given.path.name, "model": chat.name, "rows": rows, "answers": answers}
     )

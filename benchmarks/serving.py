@@ -48,7 +48,6 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import httpx2
-from rich.console import Console
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
@@ -59,7 +58,6 @@ from benchmarks.data import Conversation, load
 from benchmarks.speed import repeated
 from zibaldone import Config, Filter, Memory, Message
 from zibaldone.api.config import MAINTAINED
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import MACHINES
 
 ARMS = ("session", "gateway", "same")
@@ -640,7 +638,7 @@ def main() -> None:
                 return
             if given.growth:
                 grown = growth(users[0], *ports, server, given.growth)
-                _show("growth", grown, f"messages before: {given.history}")
+                results.show("growth", grown, f"messages before: {given.history}")
                 figures = {"title": "Growth of the gateway's memory", "note": _GROWTH_NOTE}
                 output = given.output or results.RESULTS / "growth.json"
                 results.write(output, figures | {"data": given.path.name, "rows": grown})
@@ -650,7 +648,7 @@ def main() -> None:
             )
         counted = audit(Path(folder), remembered)
     loads = {"before": load_before, "after": os.getloadavg()[0]}
-    _show("serving", rows, f"log: {counted}, load: {loads}")
+    results.show("serving", rows, f"log: {counted}, load: {loads}")
     figures = {"data": given.path.name, "title": "Serving", "note": _NOTE}
     output = given.output or results.RESULTS / "serving.json"
     results.write(output, figures | {"rows": rows, "log": counted, "load": loads})
@@ -681,20 +679,6 @@ def serving(
         Server(serve, ports[1], "/healthz") as server,
     ):
         yield ports, server
-
-
-def _show(title: str, rows: Sequence[ServingRow | GrowthRow], caption: str) -> None:
-    columns = [_column(name) for name in type(rows[0]).__slots__]
-    console = Console()
-    shown = tabulate(title, columns, rows, caption=caption)
-    (console if console.is_terminal else Console(width=160)).print(shown)
-
-
-def _column(name: str) -> Column:
-    form = ".1f" if name.endswith("_ms") else ".0f" if name == "prompt_tokens" else ""
-    form = ".3f" if name in ("requests_per_s", "s_per_token", "of_same", "kb_per_turn") else form
-    left = name in ("arm", "process")
-    return Column(name.replace("_", "\n"), lambda each: getattr(each, name), form, left=left)
 
 
 if __name__ == "__main__":
