@@ -32,10 +32,7 @@ _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
     Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, past the cursor"),
-    Plant(
-        f"{_CUT} WHERE seq = 1",
-        "a vector of message 1 of a wrong size",
-    ),
+    Plant(f"{_CUT} WHERE seq = 1", "a vector of message 1 of a wrong size"),
 )
 
 _CHUNKS_FAULTS = (
@@ -194,13 +191,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.wide)
     elif elsewhere or view != "messages":
         item.add_marker(pytest.mark.wide)
-
-
-@pytest.fixture
-def finds(case: ViewCase) -> None:
-    """For tests of what a view retrieves: an overlay retrieves nothing."""
-    if not case.retrieves:
-        pytest.skip("an overlay says more of what others find")
 
 
 @pytest.fixture
