@@ -147,6 +147,19 @@ class Rig:
         """To the end of the log."""
         return maintenance.advance(self.database, user, view or self.view)
 
+    def read(self, messages: Sequence[Message], forgotten: Sequence[int] = ()) -> Rig:
+        """Into the log, but for what is forgotten at once, and the view to its end; the rig itself."""
+        self.append(messages)
+        if forgotten:
+            self.forget(forgotten)
+        assert self.advance()
+        return self
+
+    def assert_as(self, expected: Rig) -> None:
+        """Rows and offers are bit-equal."""
+        assert self.rows() == expected.rows()
+        assert self.offers() == expected.offers()
+
     def rebuild(self, view: View | None = None, user: str = USER) -> None:
         """Make the view anew."""
         maintenance.rebuild(self.database, user, view or self.view)
