@@ -145,14 +145,14 @@ class ReadAnswer:
     question: str
     system: str
     budget_tokens: int | None
-    tokens: int  # of the recalled text; of `ask`, of all evidence at the end
-    requests: int  # to the reader
-    answer: str | None  # None: the model gave none, and the question scores 0
-    score: float | None  # None: it could not be judged
-    why: str  # there is no answer or no score
-    f1: float | None
-    f1_set: float | None
-    bleu1: float | None
+    tokens: int = 0  # of the recalled text; of `ask`, of all evidence at the end
+    requests: int = 1  # to the reader
+    answer: str | None = None  # None: the model gave none, and the question scores 0
+    score: float | None = None  # None: it could not be judged
+    why: str = ""  # there is no answer or no score
+    f1: float | None = None
+    f1_set: float | None = None
+    bleu1: float | None = None
 
 
 def read(question: Question, context: str, asker: Asker) -> str:
@@ -244,18 +244,8 @@ def answer_all(
                     system.take(conversation.messages[taken : question.visible])
                     taken = question.visible
                 for budget in budgets_tokens if system.budgeted else (None,):
-                    blank = ReadAnswer(
-                        question.id,
-                        conversation.name,
-                        question.category,
-                        question.faulted,
-                        question.text,
-                        name,
-                        budget,
-                        0,
-                        1,
-                        *(None, None, "", None, None, None),
-                    )
+                    asked_of = (question.id, conversation.name, question.category, question.faulted)
+                    blank = ReadAnswer(*asked_of, question.text, name, budget)
                     if name == ASK:
                         assert isinstance(system, Engine)
                         work = asking(question, system, budget or 0)
@@ -326,9 +316,7 @@ class ReadRow:
 
 def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
     """One per (system, budget)."""
-    groups: dict[tuple[str, int | None], list[ReadAnswer]] = {}
-    for each in answers:
-        groups.setdefault((each.system, each.budget_tokens), []).append(each)
+    groups = results.grouped(answers, lambda each: (each.system, each.budget_tokens))
     return [
         ReadRow(
             *key,

@@ -120,9 +120,7 @@ def judge(
 
 def make_rows(judged: Sequence[Judged]) -> list[Row]:
     """One per (system, budget), in the order in which they were asked."""
-    groups: dict[tuple[str, int | None], list[Judged]] = {}
-    for each in judged:
-        groups.setdefault((each.system, each.budget_tokens), []).append(each)
+    groups = results.grouped(judged, lambda each: (each.system, each.budget_tokens))
     return [_row(group) for group in groups.values()]
 
 

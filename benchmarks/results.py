@@ -8,11 +8,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
@@ -20,6 +20,8 @@ from zibaldone import __version__
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.table import Column, tabulate
 
+T = TypeVar("T")
+K = TypeVar("K")
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -38,6 +40,14 @@ def write(path: Path, figures: dict[str, Any]) -> None:
     text = json.dumps(made | figures, ensure_ascii=False, indent=1, default=_plain)
     path.write_text(text + "\n", encoding="utf-8")
     print(f"written: {path}", file=sys.stderr)
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Items by their keys, both in the order in which they come."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def show(title: str, rows: Sequence[object], caption: str = "") -> None:
