@@ -264,5 +264,4 @@ def test_a_model_of_the_upstream_reads_for_notes(memory_path, upstream):
         httpx2.post(f"{base}/v1/memory/maintain", params={"user": "ann"}, json={}).raise_for_status()
     assert upstream.last.json["model"] == "reader"
     assert "The party moved to the 10th." in str(upstream.last.json["messages"])
-    for option in ("--notes-model", "--kv-model"):
-        assert "give --upstream" in refused(memory_path, option, "reader")[1]
+    assert "give --upstream" in refused(memory_path, "--notes-model", "reader")[1]

@@ -58,23 +58,17 @@ class Sent:
         return json.loads(self.body)
 
 
-def _no_rendering(_: Json) -> tuple[int, object]:
-    return 403, {"error": {"message": "Scale-out endpoints are disabled."}}
-
-
 class FakeUpstream:
     """Answers with `reply`, which a test may replace; `sent` holds the requests."""
 
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.reply: Callable[[Json], Reply] = lambda _: Reply()
-        self.rendering: Callable[[Json], tuple[int, object]] = _no_rendering  # status and body
         self.hung_up = 0  # streams that a client left
         self._count = 0
         app = Starlette(
             routes=[
                 Route("/v1/chat/completions", self._chat, methods=["POST"]),
-                Route("/v1/chat/completions/render", self._render, methods=["POST"]),
                 Route("/v1/responses", self._responses, methods=["POST"]),
                 Route("/v1/messages", self._messages, methods=["POST"]),
                 Route("/v1/models", self._models),
@@ -92,8 +86,7 @@ class FakeUpstream:
 
     def start_anew(self) -> None:
         """Know nothing of earlier tests."""
-        self.sent, self.hung_up = [], 0
-        self.reply, self.rendering = lambda _: Reply(), _no_rendering
+        self.sent, self.hung_up, self.reply = [], 0, lambda _: Reply()
 
     def says(self, *texts: str, **options: Any) -> None:
         """Answer with these, one after the other, and then with the last again."""
@@ -137,12 +130,6 @@ class FakeUpstream:
     async def _echo(self, request: Request) -> Response:
         await self._keep(request)
         return Response(self.last.body, media_type="application/octet-stream", headers={"x-upstream": "1"})
-
-    async def _render(self, request: Request) -> Response:
-        """Say which tokens a chat's request is, as vLLM does."""
-        await self._keep(request)
-        status, body = await asyncio.to_thread(self.rendering, self.last.json)
-        return JSONResponse(body, status)
 
     async def _chat(self, request: Request) -> Response:
         body, reply = await self._begin(request)

@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -39,9 +39,6 @@ from zibaldone.server.rest import RestPart
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import count_again, watching
 
-if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory
-
 try:
     import uvicorn
 except ModuleNotFoundError as error:
@@ -69,17 +66,16 @@ def create_app(
     settings: ServerSettings,
     keys: KeyStore,
     pool: MemoryPool | None = None,
-    kv: KVMemory | None = None,
 ) -> Starlette:
     """Create the ASGI app, which closes the memory and the keys at its end.
 
-    With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
+    With a `pool` over the same memory, the gateway recalls and adds through it.
     """
     metrics = Metrics()
     live = None if settings.upstream is None else Live()
     parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys, live)]
     if settings.upstream is not None:
-        parts.append(Gateway(pool or memory, settings, metrics, kv, live))
+        parts.append(Gateway(pool or memory, settings, metrics, live))
     parts += _mcp(memory, settings)
 
     @asynccontextmanager

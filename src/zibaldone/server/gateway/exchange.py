@@ -22,7 +22,6 @@ from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.json_body import JsonObject
-from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory, Render
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
@@ -83,10 +82,9 @@ class GatewayServices:
         metrics: Metrics,
         *,
         recall_timeout_s: float,
-        kv: KVPrompts | None = None,
         live: Live | None = None,
     ) -> None:
-        self.memory, self.metrics, self.recall_timeout_s, self.kv = memory, metrics, recall_timeout_s, kv
+        self.memory, self.metrics, self.recall_timeout_s = memory, metrics, recall_timeout_s
         self.live = live or Live()
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
@@ -115,7 +113,6 @@ class GatewayExchange:
     is_retry: bool
     # Asks again whether no key is needed, where that was unknown; None: the request is authorized.
     is_open: Callable[[], Awaitable[bool]] | None = None
-    render: Render | None = None  # asks the upstream for a request's tokens, where it takes keys and values
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
@@ -183,8 +180,6 @@ class GatewayExchange:
         leaf = await asyncio.shield(storing)
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
             await self.services.recorder.store_answer(self.admitted, leaf, turns, answer_id)
-        if self.services.kv is not None:
-            self.services.kv.catch_up(self.scope.user)
 
     def _admitted(self, turns: Sequence[WireTurn]) -> Admitted:
         previous = self.wire.continues(self.body)
@@ -214,41 +209,14 @@ class GatewayExchange:
         loop = loop_key(self.scope, self.admitted.session, self.options, turns[: last + 1])
         is_loop = last + 1 < len(turns)
         recall = partial(self._recall, asking, loop, is_loop=is_loop)
-        deadline = asyncio.get_running_loop().time() + self.services.recall_timeout_s
         recalled = await self._within(self.services.recall_timeout_s, recall)
         self.report.recalled = recalled
         if recalled is not None and recalled.trace.missing:
             self._degrade("shared_missing", f"not recalled: {', '.join(recalled.trace.missing)}")
         if not recalled:
             return {}
-        if self.services.kv is not None and self.render is not None:
-            try:
-                return await self._as_keys(
-                    self.services.kv, self.render, asking.message.content, recalled, deadline
-                )
-            except NoKVMemory as error:
-                self.report.reasons.append(f"memory as text: {error}")
         given = (self.body, asking.place, recalled.quoted())
         return dict(await read_apart(len(self.body.text), self.wire.with_memory, *given))
-
-    async def _as_keys(
-        self, kv: KVPrompts, render: Render, question: str, recalled: Recall, deadline: float
-    ) -> dict[str, str]:
-        """Return the members that name what was recalled as keys. Raises NoKVMemory."""
-        if self.scope.agent is not None:
-            raise NoKVMemory("the keys of an agent's messages were computed behind what others said")
-        if any(unit.scope for unit in recalled.evidence):
-            raise NoKVMemory("what is shared with the user has keys of its own")
-        members, self.report.kv_tokens = await kv.members(
-            self.body,
-            render,
-            question,
-            user=self.scope.user,
-            evidence=recalled.evidence,
-            budget_tokens=self.options.budget_tokens,
-            deadline=deadline,
-        )
-        return members
 
     async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
         """Search for the model, without the passages it has seen; None if the search fails or is late."""
@@ -290,8 +258,7 @@ class GatewayExchange:
                     shared=self.options.shared,
                     timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
                 )
-            as_keys = self.services.kv is not None
-            self.services.loops.keep(loop, self.scope.user, recalled, with_evidence=as_keys)
+            self.services.loops.keep(loop, self.scope.user, recalled)
         return recalled
 
     async def _within(
