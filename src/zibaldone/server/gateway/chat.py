@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zibaldone.server.gateway.json_body import (
-    JsonObject,
-    Splice,
-    dumped,
-    index,
-    mapping,
-    sequence,
-    text,
-)
-from zibaldone.server.gateway.rounds import (
-    FUNCTION,
-    TOOL,
-    HiddenTurn,
-    Rounds,
-    ToolCall,
-    added,
-    changed_event,
-)
+from zibaldone.server.gateway.json_body import JsonObject, Splice, dumped, index, mapping, sequence, text
+from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, Rounds, ToolCall, changed_event
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal")  # of a message
@@ -158,10 +142,9 @@ class _ChatRounds(Rounds):
     def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
         """Later rounds keep the id of the first one, by which clients gather chunks."""
         changed: dict[str, Any] = {}
-        usage = body.get("usage")
-        if isinstance(usage, Mapping):
-            self.usage = usage
-            changed = {"usage": added(self.spent, usage)} if self.spent else {}
+        if isinstance(body.get("usage"), Mapping):
+            self.usage = body["usage"]
+            changed = self.used()
         if self.is_first:
             self._id = self._id or body.get("id")
         else:
@@ -184,24 +167,20 @@ class _ChatRounds(Rounds):
             return b""
         return self.show(data)
 
-    def whole(self, body: JsonObject) -> str:
-        self.usage = mapping(body["usage"])
-        choice = next(map(mapping, sequence(body["choices"])), {})
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        self.usage = mapping(answer.get("usage"))
+        choice = next(map(mapping, sequence(answer.get("choices"))), {})
         message, finish = mapping(choice.get("message")), choice.get("finish_reason")
         self._message = _ChatMessage(message)
         self._finish(finish or "stop")
         if not (self.spent or self._earlier or self.calls):
-            return body.text
+            return {}
         texts = [*self._earlier, *filter(None, [self._message.text])]
         shown = {**message, "content": "\n\n".join(texts) or None}
         shown.pop("tool_calls", None)
         if own := self._client_calls:
             shown["tool_calls"] = own
-        choices = [{**choice, "message": shown, "finish_reason": self._shown_finish(finish)}]
-        changed = {"choices": dumped(choices)}
-        if self.spent:
-            changed["usage"] = dumped(added(self.spent, self.usage))
-        return body.rewritten(changed)
+        return {"choices": [{**choice, "message": shown, "finish_reason": self._shown_finish(finish)}]}
 
     def words(self) -> str:
         return "".join([*self._earlier, self._message.text])

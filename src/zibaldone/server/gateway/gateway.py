@@ -21,20 +21,8 @@ from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
-from zibaldone.server.gateway.exchange import (
-    GatewayExchange,
-    GatewayServices,
-    is_retry,
-    without_member,
-)
-from zibaldone.server.gateway.json_body import (
-    NotAnObject,
-    dumped,
-    encoded,
-    mapping,
-    read_object,
-    text,
-)
+from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, is_retry, without_member
+from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope

@@ -15,15 +15,7 @@ from zibaldone.server.gateway.json_body import (
     sequence,
     text,
 )
-from zibaldone.server.gateway.rounds import (
-    FUNCTION,
-    TOOL,
-    HiddenTurn,
-    ListedRounds,
-    Rounds,
-    added,
-    strings,
-)
+from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, ListedRounds, Rounds, put_before
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -156,31 +148,25 @@ class _ResponseRounds(ListedRounds):
             self._end(response)
             if self.goes_on:
                 return b""
-            return self.show(self.change(event, body, response=self._shown(response)))
+            return self.show(self.change(event, body, response=self._shown(response) | self.used()))
         if self.place_name in body:
             return self.put(event, body)
         return b"" if self.goes_on else self.show(self.change(event, body))
 
-    def whole(self, body: JsonObject) -> str:
-        response = {member.name: member.value for member in body.members}
-        self._end(response)
-        shown = self._shown(response)
-        changed = {name: value for name, value in shown.items() if value != response.get(name)}
-        return (
-            body.rewritten({name: dumped(value) for name, value in changed.items()}) if changed else body.text
-        )
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        self._end(answer)
+        return self._shown(answer)
 
     def words(self) -> str:
         """Empty: hidden items are put beside the client's, and need not be compared with them."""
         return ""
 
     def elements(self) -> list[str]:
-        """Items without ids if the upstream does not store them."""
-        return strings(self._sent(self.in_order()))
+        return self._sent(self.in_order())
 
     def unseen(self) -> list[str]:
         seen = [id(item) for item in self.visible()]
-        return strings(self._sent([item for item in self.in_order() if id(item) not in seen]))
+        return self._sent([item for item in self.in_order() if id(item) not in seen])
 
     @property
     def lead(self) -> int:
@@ -210,7 +196,7 @@ class _ResponseRounds(ListedRounds):
         edits = []
         for place, turn in hidden.items():
             if mapping(items[place]).get("type") in _RESULTS:
-                edits.append(_before(places[place][0], turn.results))
+                edits.append(put_before(places[place][0], turn.results))
                 continue
             lead = items[max(place - turn.lead, 0) : place]
             is_whole = not any(
@@ -218,18 +204,20 @@ class _ResponseRounds(ListedRounds):
             )
             first = place - len(lead) if is_whole else place
             edits += [
-                _before(places[first][0], turn.earlier),
-                _before(places[place][0], [*turn.last, *turn.results]),
+                put_before(places[first][0], turn.earlier),
+                put_before(places[place][0], [*turn.last, *turn.results]),
             ]
         return edits
 
-    def _sent(self, items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def _sent(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return items as JSON; without ids, and without thoughts in words, if the upstream keeps none."""
         if self._stores:
-            return list(items)
-        kept = [
-            item for item in items if item.get("type") not in self.thoughts or item.get("encrypted_content")
+            return list(map(dumped, items))
+        return [
+            dumped({name: value for name, value in item.items() if name != "id"})
+            for item in items
+            if item.get("type") not in self.thoughts or item.get("encrypted_content")
         ]
-        return [{name: value for name, value in item.items() if name != "id"} for item in kept]
 
     def _begin(self, event: bytes, body: Mapping[str, Any]) -> bytes:
         """Hold back the first events: if nothing is shown of a round, the answer gets the next one's id."""
@@ -253,8 +241,6 @@ class _ResponseRounds(ListedRounds):
             self.renamed = text(self._opened), text(response.get("id"))
         if self._seen or self.calls:
             shown["output"] = [*self._seen, *self.visible()]
-        if self.spent:
-            shown["usage"] = added(self.spent, self.usage)
         return shown
 
 
@@ -263,7 +249,3 @@ def _without_ours(response: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(response.get("tools"), list):
         return dict(response)
     return {**response, "tools": [tool for tool in response["tools"] if mapping(tool).get("name") != TOOL]}
-
-
-def _before(at: int, elements: Sequence[str]) -> Splice:
-    return Splice(at, at, "".join(f"{element}," for element in elements))

@@ -8,7 +8,7 @@ and hidden with it: a client must send thoughts back, and cannot without their c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -123,9 +123,20 @@ class Rounds(ABC):
     def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
         """Read an event of a stream; returns the client's events for it, possibly none."""
 
-    @abstractmethod
     def whole(self, body: JsonObject) -> str:
         """Read a whole answer; returns the client's, for the case that no round follows."""
+        answer = {member.name: member.value for member in body.members}
+        shown = self.read(answer) | self.used()
+        changed = {name: dumped(value) for name, value in shown.items() if value != answer.get(name)}
+        return body.rewritten(changed) if changed else body.text
+
+    @abstractmethod
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Read a whole answer; returns its members as the client gets them, or those that may change."""
+
+    def used(self) -> dict[str, Any]:
+        """Return the usage of all rounds as the answer's member; none for the first, which has its own."""
+        return {"usage": added(self.spent, self.usage)} if self.spent else {}
 
     @abstractmethod
     def words(self) -> str:
@@ -293,6 +304,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def strings(parts: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return each part as JSON."""
-    return [dumped(part) for part in parts]
+def put_before(at: int, elements: Sequence[str]) -> Splice:
+    """Insert elements before the one at a position of a list."""
+    return Splice(at, at, "".join(f"{element}," for element in elements))
