@@ -75,18 +75,19 @@ class _MessageRounds(ListedRounds):
 
     offer = dumped({"name": TOOL, "description": DESCRIPTION, "input_schema": PARAMETERS})
     no_calls = '{"type":"none"}'
+    good_ends = ("tool_use", "end_turn", "stop_sequence")
     place_name = "index"
     thoughts = ("thinking", "redacted_thinking")
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         return part.get("type") == "tool_use"
 
-    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         kind = body.get("type")
         if kind == "message_start":
             self.usage = mapping(mapping(body.get("message")).get("usage"))
-            self._opening += event if self.is_first else b""
-            return b""
+            self._opening += [event] if self.is_first else []
+            return []
         if kind == "content_block_start":
             self.begin_part(index(body.get(self.place_name)), mapping(body.get("content_block")))
             return self.put(event, body)
@@ -96,20 +97,22 @@ class _MessageRounds(ListedRounds):
         if kind == "message_delta":
             delta, usage = mapping(body.get("delta")), mapping(body.get("usage"))
             self.usage = {**self.usage, **{name: n for name, n in usage.items() if n is not None}}
-            self._stop(delta.get("stop_reason"))
+            stop = delta.get("stop_reason")
+            if stop:
+                self.end(stop)
             if self.goes_on:
-                return b""
-            shown = {**delta, "stop_reason": self._shown_stop(delta.get("stop_reason"))}
+                return []
+            shown = {**delta, "stop_reason": self._shown_stop(stop)}
             return self.show(self.change(event, body, delta=shown, **self.used()))
         if kind == "ping":
-            event, self._opening = self._opening + event, b""
-            return event
-        return b"" if self.goes_on else self.show(event)
+            opening, self._opening = self._opening, []
+            return [*opening, event]
+        return [] if self.goes_on else self.show(event)
 
     def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         self.usage, stop = mapping(answer.get("usage")), answer.get("stop_reason")
         self._parts = dict(enumerate(dict(mapping(block)) for block in sequence(answer.get("content"))))
-        self._stop(stop)
+        self.end(stop)
         if not (self.spent or self._seen or self.calls):
             return {}
         return {"content": [*self._seen, *self.visible()], "stop_reason": self._shown_stop(stop)}
@@ -148,12 +151,8 @@ class _MessageRounds(ListedRounds):
             edits.append(Splice(*places[place], ",".join([*turn.earlier, *turn.last])))
         return edits
 
-    def _stop(self, reason: object) -> None:
-        if reason:
-            self.is_over, self.ended_well = True, reason in ("tool_use", "end_turn", "stop_sequence")
-
-    def _shown_stop(self, reason: object) -> object:
-        return "end_turn" if self.is_stripped and reason == "tool_use" else reason
+    def _shown_stop(self, stop: object) -> object:
+        return self.shown_end(stop, "tool_use", "end_turn")
 
 
 def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:

@@ -146,11 +146,9 @@ class GatewayExchange:
 
     async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
         """Store the answer; a failure, or that it takes long, goes into the report."""
-        if self._is_recorded or self._storing is None:
+        task = self._begin_recording(answer, answer_id, is_partial=is_partial)
+        if task is None:
             return
-        self._is_recorded = True
-        turns = [as_partial(turn) for turn in answer] if is_partial else answer
-        task = self.services.background.start(self._store_answer(self._storing, turns, answer_id))
         done, _ = await asyncio.wait([task], timeout=_WRITE_S)
         if not done:
             self._degrade("write_timeout", "storing takes longer than usual; it goes on")
@@ -163,10 +161,17 @@ class GatewayExchange:
 
     def leave(self, answer: Sequence[WireTurn]) -> None:
         """Store the answer so far in the background, after the client or the upstream has gone."""
-        if not self._is_recorded and self._storing is not None:
-            self._is_recorded = True
-            turns = [as_partial(turn) for turn in answer]
-            self.services.background.start(self._store_answer(self._storing, turns, None))
+        self._begin_recording(answer, None, is_partial=True)
+
+    def _begin_recording(
+        self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool
+    ) -> asyncio.Task[None] | None:
+        """Begin to store the answer; None if that was done, or nothing is to be stored."""
+        if self._is_recorded or self._storing is None:
+            return None
+        self._is_recorded = True
+        turns = [as_partial(turn) for turn in answer] if is_partial else answer
+        return self.services.background.start(self._store_answer(self._storing, turns, answer_id))
 
     async def _store(self) -> str:
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
@@ -207,8 +212,7 @@ class GatewayExchange:
             return {}
         asking = turns[last]
         loop = loop_key(self.scope, self.admitted.session, self.options, turns[: last + 1])
-        is_loop = last + 1 < len(turns)
-        recall = partial(self._recall, asking, loop, is_loop=is_loop)
+        recall = partial(self._recall, asking, loop, is_loop=last + 1 < len(turns))
         recalled = await self._within(self.services.recall_timeout_s, recall)
         self.report.recalled = recalled
         if recalled is not None and recalled.trace.missing:
@@ -238,25 +242,23 @@ class GatewayExchange:
             min_confidence=0,
             order=lookup.order,
             shared=self.options.shared,
-            timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
+            timeout_s=_left_s(deadline),
         )
 
     async def _recall(self, asking: WireTurn, loop: bytes, deadline: float, *, is_loop: bool) -> Recall:
         with sweeping():
             recalled = await self.services.loops.find(loop) if is_loop else None
             if recalled is None:
-                aligned = await self.services.recorder.aligned(self.admitted)
+                aligned, options = await self.services.recorder.aligned(self.admitted), self.options
                 recalled = await self.services.memory.recall(
                     asking.message.content,
                     messages=[*aligned.unknown, asking.message],
-                    filter=Filter(
-                        exclude_seqs=aligned.passed, agent=self.scope.agent, roles=self.options.roles
-                    ),
+                    filter=Filter(exclude_seqs=aligned.passed, agent=self.scope.agent, roles=options.roles),
                     user=self.scope.user,
-                    budget_tokens=self.options.budget_tokens,
-                    views=self.options.views,
-                    shared=self.options.shared,
-                    timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
+                    budget_tokens=options.budget_tokens,
+                    views=options.views,
+                    shared=options.shared,
+                    timeout_s=_left_s(deadline),
                 )
             self.services.loops.keep(loop, self.scope.user, recalled)
         return recalled
@@ -304,6 +306,11 @@ class GatewayExchange:
         """Report a failure to the client and to the metrics."""
         self.report.degrade(words)
         self.services.metrics.degraded(reason_name)
+
+
+def _left_s(deadline: float) -> float:
+    """Return the seconds until a deadline by the event loop's clock."""
+    return max(0.0, deadline - asyncio.get_running_loop().time())
 
 
 def _once(call: Callable[[], None]) -> Callable[..., None]:

@@ -114,6 +114,7 @@ class _ResponseRounds(ListedRounds):
 
     offer = dumped({"type": "function", **FUNCTION, "strict": False})
     no_calls = '"none"'
+    good_ends = ("completed",)
     list_name = "input"
     place_name = "output_index"
     thoughts = ("reasoning",)
@@ -135,10 +136,11 @@ class _ResponseRounds(ListedRounds):
             self._number += 1
         return super().change(event, body, **changed)
 
-    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         kind, place = body.get("type"), index(body.get(self.place_name))
         if kind in _BEGINNINGS:
-            return self._begin(event, body)
+            self._begin(event, body)
+            return []
         if kind == "response.output_item.added":
             self.begin_part(place, mapping(body.get("item")))
         elif kind == "response.output_item.done":
@@ -147,11 +149,11 @@ class _ResponseRounds(ListedRounds):
             response = mapping(body.get("response"))
             self._end(response)
             if self.goes_on:
-                return b""
+                return []
             return self.show(self.change(event, body, response=self._shown(response) | self.used()))
         if self.place_name in body:
             return self.put(event, body)
-        return b"" if self.goes_on else self.show(self.change(event, body))
+        return [] if self.goes_on else self.show(self.change(event, body))
 
     def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         self._end(answer)
@@ -219,20 +221,19 @@ class _ResponseRounds(ListedRounds):
             if item.get("type") not in self.thoughts or item.get("encrypted_content")
         ]
 
-    def _begin(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def _begin(self, event: bytes, body: Mapping[str, Any]) -> None:
         """Hold back the first events: if nothing is shown of a round, the answer gets the next one's id."""
         response = mapping(body.get("response"))
         if response.get("id") != self._opened and (self._opening or self._opened is None):
-            self._opened, self._opening, self._number = response.get("id"), b"", 0
+            self._opened, self._opening, self._number = response.get("id"), [], 0
         if response.get("id") == self._opened:
-            self._opening += self.change(event, body, response=_without_ours(response))
-        return b""
+            self._opening.append(self.change(event, body, response=_without_ours(response)))
 
     def _end(self, response: Mapping[str, Any]) -> None:
         self.usage = mapping(response.get("usage"))
         if output := sequence(response.get("output")):
             self._parts = dict(enumerate(dict(mapping(item)) for item in output))
-        self.is_over, self.ended_well = True, response.get("status") == "completed"
+        self.end(response.get("status"))
 
     def _shown(self, response: Mapping[str, Any]) -> dict[str, Any]:
         shown = _without_ours(response)
