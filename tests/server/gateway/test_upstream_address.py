@@ -184,12 +184,24 @@ def test_all_else_goes_with_the_client_s_own(keyed, upstream, method, path):
 
 
 def test_a_key_of_ours_never_goes_upstream(serving, upstream, make_key):
-    """Neither as a credential nor in the page's cookie."""
-    token = make_key("ann")
-    headers = {"Authorization": f"Bearer {token}", "Cookie": f"zibaldone_key={token}", "X-Api-Key": token}
-    answer = httpx2.get(f"{serving(upstream=upstream.url)}/v1/models", headers=headers)
-    assert answer.status_code == 200
-    assert token not in str(upstream.last.headers)
+    """Neither as a credential nor in the page's cookie; the client's own key beside it does."""
+    key, other = make_key("ann"), make_key("bea")
+    base = serving(upstream=upstream.url)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}]}
+    for headers in (
+        {"X-Memory-Key": key, "Authorization": f"Bearer {other}", "x-api-key": other},
+        {"Authorization": f"Bearer {key}", "Cookie": f"zibaldone_key={key}"},
+        {"x-api-key": key},
+        {"X-Memory-Key": key, "Authorization": f"Bearer {key}"},
+        {"X-Memory-Key": key, "Authorization": "Bearer theirs"},
+    ):
+        for answer in (
+            httpx2.get(f"{base}/v1/models", headers=headers),
+            httpx2.post(f"{base}/v1/chat/completions", json=body, headers=headers),
+        ):
+            assert answer.status_code == 200
+            assert not {token for token in (key, other) if token in str(upstream.last.headers)}
+    assert upstream.last.headers["authorization"] == "Bearer theirs"
 
 
 def test_a_redirect_is_not_followed(raw_gateway, stranger):
