@@ -50,21 +50,15 @@ def claude_code(*messages, **more):
 
 
 def test_what_claude_code_adds_to_a_turn_is_no_part_of_it(send, logged, upstream):
-    """Neither stored nor asked about; the model still gets all of it."""
+    """Neither stored nor asked about; the model still gets all of it. The metadata name the session."""
     said = {"role": "user", "content": [REMINDER, words("I prefer pytest.")]}
     agents = {"role": "system", "content": "Available agent types: ..."}
     send("messages", claude_code(said, agents))
-    assert [(m.role, m.content) for m in logged("ann")] == [
-        ("user", "I prefer pytest."),
-        ("assistant", "Noted."),
+    assert [(m.session, m.content) for m in logged("ann")] == [
+        ("57a78e81-d01f", "I prefer pytest."),
+        ("57a78e81-d01f", "Noted."),
     ]
     assert upstream.last.json["messages"] == [said, agents]
-
-
-def test_claude_code_names_the_session_in_its_metadata(send, logged):
-    """Also where a header says who the user is."""
-    send("messages", claude_code({"role": "user", "content": "I prefer pytest."}))
-    assert {m.session for m in logged("ann")} == {"57a78e81-d01f"}
 
 
 def test_a_reminder_behind_a_tool_s_result_is_no_new_question(send, logged, upstream):
@@ -171,7 +165,7 @@ CLIENT_TASKS = {
                 {"role": "system", "content": "You are a title generator. You output ONLY a thread title."},
                 {"role": "user", "content": "Generate a title for this conversation:\n"},
                 {"role": "user", "content": '"My cat is Figaro."'},
-            ],
+            ]
         },
     ),
     "Open WebUI, title": (
@@ -203,40 +197,35 @@ def test_a_task_of_the_client_s_own_is_passed_on_and_is_no_turn(send, logged, up
     assert logged("ann") == []
 
 
+TITLE = "Generate a title for this conversation."
+
+
 @pytest.mark.parametrize(
-    "content",
+    "said",
     [
-        "Suggest a title for the chat application that I am building.",
-        "Write a title for my talk, please.",
-        "Can you generate a title for this conversation?",
-        "Create a detailed summary of our meeting: Ann came late.",
-        "Your task is to create a detailed summary of the paper below.",
-        "Write a title for the training session: Ann teaches Python.",
-        "Provide a detailed prompt for continuing our conversation in Dutch.",
+        ["Suggest a title for the chat application that I am building."],
+        ["Write a title for my talk, please."],
+        ["Can you generate a title for this conversation?"],
+        ["Create a detailed summary of our meeting: Ann came late."],
+        ["Your task is to create a detailed summary of the paper below."],
+        ["Write a title for the training session: Ann teaches Python."],
+        ["Provide a detailed prompt for continuing our conversation in Dutch."],
+        [f"{TITLE} I met Eva.", "Meeting Eva.", "Eva is my sister."],
+        ["Hello.", "Good day.", TITLE],
     ],
 )
-def test_what_a_person_asks_for_is_a_turn(send, logged, content):
-    """Also where it is about titles and summaries."""
-    send("chat/completions", {"messages": [{"role": "user", "content": content}]})
-    assert [m.content for m in logged("ann")] == [content, "Noted."]
-
-
-def test_a_conversation_that_began_with_a_request_for_a_title_is_stored_once_it_goes_on(send, logged):
-    """A client asks for a title and nothing more; a person goes on."""
-    messages = [
-        {"role": "user", "content": "Generate a title for this conversation: I met Eva."},
-        {"role": "assistant", "content": "Meeting Eva."},
-        {"role": "user", "content": "Eva is my sister."},
-    ]
+def test_what_a_person_asks_for_is_a_turn(send, logged, said):
+    """Also where it is about titles and summaries, and where a request for a title had an answer."""
+    roles = ("user", "assistant", "user")
+    messages = [{"role": role, "content": content} for role, content in zip(roles, said, strict=False)]
     send("chat/completions", {"messages": messages})
-    assert [m.content for m in logged("ann")] == [*(m["content"] for m in messages), "Noted."]
+    assert [m.content for m in logged("ann")] == [*said, "Noted."]
 
 
 def test_a_request_for_a_title_that_goes_on_from_an_answer_is_a_turn(send, logged):
     """Where the upstream keeps the conversation, its first turn here is not its first."""
-    asked = "Generate a title for this conversation."
-    send("responses", {"input": asked, "previous_response_id": "resp_1"})
-    assert [m.content for m in logged("ann")] == [asked, "Noted."]
+    send("responses", {"input": TITLE, "previous_response_id": "resp_1"})
+    assert [m.content for m in logged("ann")] == [TITLE, "Noted."]
 
 
 def test_what_the_user_says_while_tools_run_is_stored(send, logged):
@@ -254,16 +243,3 @@ def test_what_the_user_says_while_tools_run_is_stored(send, logged):
         ),
     )
     assert [m.content for m in logged("ann") if m.role == "user"] == ["Test it.", "I prefer pytest."]
-
-
-def test_a_person_may_ask_for_a_title_later(send, logged):
-    """Once there is a conversation it is a turn of it."""
-    asked = "Generate a title for this conversation."
-    messages = [
-        {"role": "user", "content": "Hello."},
-        {"role": "assistant", "content": "Noted."},
-        {"role": "user", "content": asked},
-    ]
-    send("chat/completions", {"messages": messages[:1]})
-    send("chat/completions", {"messages": messages})
-    assert asked in [m.content for m in logged("ann")]

@@ -196,17 +196,28 @@ CROSSINGS = [
 ]
 
 
+@pytest.fixture
+def hello(serving, upstream):
+    """Asks for the code of the safe in some format, with headers and more members; gives the answer."""
+    base = serving(upstream=upstream.url, recall_timeout_ms=20_000)
+
+    def hello(headers, path="chat/completions", **more):
+        messages = [{"role": "user", "content": QUESTION}]
+        body = {"model": "fake", "max_tokens": 9, "messages": messages, "input": QUESTION, **more}
+        return httpx2.post(f"{base}/v1/{path}", json=body, headers=headers, timeout=60)
+
+    return hello
+
+
 @pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
-def test_a_key_opens_its_own_user_alone(serving, upstream, make_key, told, logged, path):
+def test_a_key_opens_its_own_user_alone(hello, upstream, make_key, told, logged, path):
     """Whatever headers, body and metadata say: refused, or the key's own memory; never Ann's."""
     told(SECRET, user="ann", session="s")
-    base = serving(upstream=upstream.url, recall_timeout_ms=20_000)
     key = make_key("bea")
     for number, crossing in enumerate(CROSSINGS, 1):
-        body = {"model": "fake", "max_tokens": 9, "messages": [{"role": "user", "content": QUESTION}]}
-        body |= {"input": QUESTION, **{name: crossing[name] for name in crossing if name != "headers"}}
+        more = {name: crossing[name] for name in crossing if name != "headers"}
         headers = {"X-Memory-Key": key, "X-Memory-Session": str(number), **crossing.get("headers", {})}
-        answer = httpx2.post(f"{base}/v1/{path}", json=body, headers=headers, timeout=60)
+        answer = hello(headers, path, **more)
         names_memory = "headers" in crossing or "memory" in crossing
         assert answer.status_code == (403 if names_memory else 200)
         assert "is 7391" not in answer.text
@@ -215,25 +226,19 @@ def test_a_key_opens_its_own_user_alone(serving, upstream, make_key, told, logge
     assert [m.content for m in logged("ann")] == [SECRET]
 
 
-def test_an_agent_s_key_is_that_agent_s(serving, upstream, make_key, logged):
+def test_an_agent_s_key_is_that_agent_s(hello, make_key, logged):
     """Another agent is refused; without a name it is its own."""
-    base = serving(upstream=upstream.url)
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}]}
     headers = {"X-Memory-Key": make_key("ann", agent="clerk")}
-    url = f"{base}/v1/chat/completions"
-    assert httpx2.post(url, json=body, headers={**headers, "X-Memory-Agent": "boss"}).status_code == 403
-    assert httpx2.post(url, json={**body, "memory": {"agent": "boss"}}, headers=headers).status_code == 403
-    assert httpx2.post(url, json=body, headers=headers).status_code == 200
+    assert hello({**headers, "X-Memory-Agent": "boss"}).status_code == 403
+    assert hello(headers, memory={"agent": "boss"}).status_code == 403
+    assert hello(headers).status_code == 200
     assert [m.metadata["agent"] for m in logged("ann")] == ["clerk", "clerk"]
 
 
-def test_a_key_that_may_only_read_stores_nothing(serving, upstream, make_key, told, logged):
+def test_a_key_that_may_only_read_stores_nothing(hello, upstream, make_key, told, logged):
     """It recalls."""
     told(SECRET)
-    base = serving(upstream=upstream.url, recall_timeout_ms=20_000)
-    body = {"model": "fake", "messages": [{"role": "user", "content": QUESTION}]}
-    headers = {"X-Memory-Key": make_key("ann", read_only=True)}
-    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, headers=headers)
+    answer = hello({"X-Memory-Key": make_key("ann", read_only=True)})
     assert answer.headers["x-memory-status"] == "ok"
     assert "7391" in upstream.last.body.decode()
     assert len(logged("ann")) == 1

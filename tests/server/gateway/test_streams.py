@@ -80,31 +80,26 @@ def test_an_upstream_that_breaks_off(chat, upstream, logged):
     assert LONG.startswith(logged()[1].content)
 
 
-@pytest.mark.parametrize("done", [b"data: [DONE]\n\n", b""])
-def test_an_error_in_a_stream_is_no_end_of_an_answer(raw_gateway, logged, done):
-    """What came before it is a part, also where the stream ends as it should."""
-    address = raw_gateway(
-        b"text/event-stream",
-        b'data: {"choices":[{"index":0,"delta":{"content":"By Mon"}}]}\n\n'
-        b'data: {"error":{"message":"overloaded"}}\n\n' + done,
-    )
-    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
-    assert b"overloaded" in answer.content
-    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [("Hello.", None), ("By Mon", True)]
+PIECE = b'data: {"choices":[{"index":0,"delta":{"content":"By Mon"}}]}\n\n'
+ERROR = b'data: {"error":{"message":"overloaded"}}\n\n'
+LAST = b'data: {"choices":[{"index":0,"delta":{"content":"day."},"finish_reason":"stop"}]}'
 
 
-def test_a_last_event_without_its_empty_line(raw_gateway, logged):
-    """It is read all the same, as clients do."""
-    address = raw_gateway(
-        b"text/event-stream",
-        b'data: {"choices":[{"index":0,"delta":{"content":"By Monday."},"finish_reason":"stop"}]}',
-    )
-    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
-    assert b'"memory":{"status":"ok"' in answer.content
-    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [
-        ("Hello.", None),
-        ("By Monday.", None),
-    ]
+@pytest.mark.parametrize(
+    ("events", "answer", "partial"),
+    [
+        pytest.param(PIECE + ERROR, "By Mon", True, id="an error is no end of an answer"),
+        pytest.param(PIECE + ERROR + b"data: [DONE]\n\n", "By Mon", True, id="nor is an end after it"),
+        pytest.param(PIECE + LAST, "By Monday.", None, id="the last event lacks its empty line"),
+    ],
+)
+def test_how_a_stream_ends(raw_gateway, logged, events, answer, partial):
+    """Every event comes, and an answer that broke off is stored as a part."""
+    address = raw_gateway(b"text/event-stream", events)
+    got = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
+    assert (b"overloaded" in got.content) is bool(partial)
+    assert (b'"memory":{"status":"ok"' in got.content) is not partial
+    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [("Hello.", None), (answer, partial)]
 
 
 def test_an_answer_in_one_piece_that_breaks_off(raw_gateway, logged):

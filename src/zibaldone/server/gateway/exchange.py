@@ -77,12 +77,7 @@ class GatewayServices:
     """The objects that all exchanges share."""
 
     def __init__(
-        self,
-        memory: AsyncMemory,
-        metrics: Metrics,
-        *,
-        recall_timeout_s: float,
-        live: Live | None = None,
+        self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float, live: Live | None = None
     ) -> None:
         self.memory, self.metrics, self.recall_timeout_s = memory, metrics, recall_timeout_s
         self.live = live or Live()

@@ -54,11 +54,7 @@ class Gateway:
     """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
     def __init__(
-        self,
-        memory: AsyncMemory,
-        settings: ServerSettings,
-        metrics: Metrics,
-        live: Live | None = None,
+        self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics, live: Live | None = None
     ) -> None:
         """Raises InvalidInput for settings without an upstream, or with an invalid address."""
         if settings.upstream is None:
