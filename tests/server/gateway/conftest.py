@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import openai
 import pytest
 from upstream import FakeUpstream, shared_upstream, upstream
-from wires import WIRES, Wire
+from wires import CHAT, WIRES, Wire
 
 from zibaldone import Config, Filter, Memory, Message
 
@@ -54,18 +54,6 @@ def raw_gateway(serving) -> Iterator[Callable[..., str]]:
         listener.close()
 
 
-@pytest.fixture
-def chat(gateway) -> Iterator[openai.OpenAI]:
-    """OpenAI's client, as Ann in session s."""
-    with openai.OpenAI(
-        base_url=f"{gateway}/v1",
-        api_key="upstream-key",
-        default_headers={"X-Memory-User": "ann", "X-Memory-Session": "s"},
-        max_retries=0,
-    ) as client:
-        yield client
-
-
 @pytest.fixture(params=WIRES)
 def wire(request) -> type[Wire]:
     """One of the formats."""
@@ -89,6 +77,12 @@ def as_ann() -> Iterator[Callable[..., Wire]]:
             return made
 
         yield as_ann
+
+
+@pytest.fixture
+def chat(as_ann, gateway) -> openai.OpenAI:
+    """OpenAI's client, as Ann in session s."""
+    return as_ann(CHAT, gateway).client
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 from upstream import Reply
-from wires import CHAT, MESSAGES, RESPONSES, WIRES
+from wires import CHAT, MESSAGES, RESPONSES
 
 from zibaldone import AsyncMemory, Memory, StorageFull
 from zibaldone.server.gateway.loops import MessageCache
@@ -30,6 +30,13 @@ WEATHER = ("c1", "weather", {"city": "Rome"})
 def client(wire, gateway, as_ann):
     """A client whose model searches by itself."""
     return as_ann(wire, gateway, **TOOL)
+
+
+def post(gateway, wire, *, timeout=60, headers=None, **more):
+    """A request as it is written here, in the mode."""
+    body = {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], **more}
+    names = {"X-Memory-User": "ann", "X-Memory-Session": "s", **TOOL, **(headers or {})}
+    return httpx2.post(f"{gateway}/v1/{wire.path}", json=body, headers=names, timeout=timeout)
 
 
 def elements(sent, wire):
@@ -241,9 +248,7 @@ def test_a_refusal_in_the_middle_of_a_stream(client, gateway, wire, upstream, to
     with pytest.raises((openai.APIError, anthropic.APIError), match=r"Not now\."):
         client.ask([QUESTION], stream=True)
     upstream.replies(*refused)
-    body = {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], "stream": True}
-    headers = {"X-Memory-User": "ann", "X-Memory-Session": "t", "X-Memory-Mode": "tool"}
-    assert b"Not now." in httpx2.post(f"{gateway}/v1/{wire.path}", json=body, headers=headers).content
+    assert b"Not now." in post(gateway, wire, stream=True, headers={"X-Memory-Session": "t"}).content
     answer = logged(session="t")[-1]
     assert (answer.content, answer.metadata) == ("Let me look.", {"partial": True})
 
@@ -262,14 +267,11 @@ def test_the_tool_and_all_before_it_stay_the_same_bytes(wire, gateway, upstream,
     """From turn to turn, whatever the model searches for."""
     told(FACT, "My brother is called Ben.")
     history = []
-    with httpx2.Client(base_url=gateway, timeout=60) as client:
-        for question in ("Who is my dentist?", "What is my brother called?", "And now?"):
-            upstream.replies(Reply("", calls=[search(1, question)]), Reply(f"About {question}"))
-            history.append({"role": "user", "content": question})
-            body = {"model": "fake", "max_tokens": 9, wire.list_name: history, "seed": 1}
-            headers = {"X-Memory-User": "ann", "X-Memory-Mode": "tool", "Idempotency-Key": "once"}
-            client.post(f"/v1/{wire.path}", json=body, headers=headers)
-            history.append({"role": "assistant", "content": f"About {question}"})
+    for question in ("Who is my dentist?", "What is my brother called?", "And now?"):
+        upstream.replies(Reply("", calls=[search(1, question)]), Reply(f"About {question}"))
+        history.append({"role": "user", "content": question})
+        post(gateway, wire, headers={"Idempotency-Key": "once"}, **{wire.list_name: history, "seed": 1})
+        history.append({"role": "assistant", "content": f"About {question}"})
     assert len({json.dumps(sent.json["tools"]) for sent in upstream.sent}) == 1
     firsts = [sent.body for sent in upstream.sent[::2]]
     for before, after in pairwise(firsts):
@@ -370,22 +372,20 @@ def test_who_says_which_mode(serving, upstream, make_key, told):
 
 
 CANNOT = [
-    ("chat/completions", {"n": 2}),
-    ("chat/completions", {"functions": [{"name": "weather"}]}),
-    ("chat/completions", {"tools": [{"type": "function", "function": {"name": "search_memory"}}]}),
-    ("messages", {"tools": [{"name": "search_memory", "input_schema": {"type": "object"}}]}),
-    ("messages", {"tools": "all of them"}),
-    ("responses", {"background": True}),
+    (CHAT, {"n": 2}),
+    (CHAT, {"functions": [{"name": "weather"}]}),
+    (CHAT, {"tools": [{"type": "function", "function": {"name": "search_memory"}}]}),
+    (MESSAGES, {"tools": [{"name": "search_memory", "input_schema": {"type": "object"}}]}),
+    (MESSAGES, {"tools": "all of them"}),
+    (RESPONSES, {"background": True}),
 ]
 
 
-@pytest.mark.parametrize(("path", "more"), CANNOT)
-def test_requests_that_cannot_have_the_tool_go_on_as_they_are(gateway, upstream, path, more):
+@pytest.mark.parametrize(("wire", "more"), CANNOT)
+def test_requests_that_cannot_have_the_tool_go_on_as_they_are(gateway, upstream, wire, more):
     """And the answer says so."""
-    body = {"model": "fake", "max_tokens": 9, WIRES[path].list_name: [QUESTION], **more}
-    headers = {"X-Memory-User": "ann", "X-Memory-Mode": "tool"}
-    answer = httpx2.post(f"{gateway}/v1/{path}", json=body, headers=headers)
-    assert upstream.last.json == body
+    answer = post(gateway, wire, **more)
+    assert upstream.last.json == {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], **more}
     assert "cannot have" in answer.headers["x-memory-reason"]
 
 
@@ -429,14 +429,12 @@ def test_a_memory_that_fails_leaves_the_model_without_it(client, stream, upstrea
     assert answer.memory["status"] == "degraded"
 
 
-def test_who_hangs_up_while_the_model_searches(client, wire, gateway, upstream, told, logged):
+def test_who_hangs_up_while_the_model_searches(wire, gateway, upstream, told, logged):
     """Its question is stored, and the upstream is told to stop."""
     told(FACT)
     upstream.replies(Reply("", calls=[search(1)]), Reply("Too late.", delay_s=5))
-    body = {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], "stream": True}
-    headers = {"X-Memory-User": "ann", "X-Memory-Session": "s", "X-Memory-Mode": "tool"}
     with pytest.raises(httpx2.ReadTimeout):
-        httpx2.post(f"{gateway}/v1/{wire.path}", json=body, headers=headers, timeout=1.0)
+        post(gateway, wire, stream=True, timeout=1.0)
     assert [m.content for m in logged(session="s")] == ["Who is my dentist?"]
 
 

@@ -137,44 +137,30 @@ def test_an_upstream_s_address_holds_no_credential(given_):
         assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "chat/completions"),
-        ("POST", "responses"),
-        ("POST", "messages"),
-        ("POST", "embeddings"),
-        ("POST", "completions"),
-        ("GET", "models"),
-        ("GET", "models/fake"),
-    ],
-)
+NAMED = ["POST chat/completions", "POST responses", "POST messages", "GET models", "GET models/fake"]
+NAMED += ["POST embeddings", "POST completions"]
+OTHERS = ["POST audio/speech", "GET files/file-1/content", "DELETE models/fake", "GET responses/resp_1"]
+OTHERS += ["POST messages/count_tokens", "GET models/", "GET %6dodels"]
+
+
+@pytest.mark.parametrize("named", NAMED)
 @pytest.mark.parametrize("header", ["authorization", "x-api-key"])
-def test_the_server_s_key_goes_with_named_requests(keyed, upstream, method, path, header):
+def test_the_server_s_key_goes_with_named_requests(keyed, upstream, named, header):
     """In the header that the client's protocol has it in; nothing of the client's own goes with it."""
     headers = {"Authorization": "Bearer client", "X-Api-Key": "client"}
     if header == "x-api-key":
         headers["anthropic-version"] = "2023-06-01"
+    method, path = named.split()
     keyed.request(method, f"/v1/{path}", headers=headers, content=b'{"model": "fake"}')
     sent = {name: upstream.last.headers.get(name) for name in ("authorization", "x-api-key")}
     value = KEY if header == "x-api-key" else f"Bearer {KEY}"
     assert sent == {"authorization": None, "x-api-key": None, header: value}
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "audio/speech"),
-        ("GET", "files/file-1/content"),
-        ("POST", "messages/count_tokens"),
-        ("DELETE", "models/fake"),
-        ("GET", "responses/resp_1"),
-        ("GET", "models/"),
-        ("GET", "%6dodels"),
-    ],
-)
-def test_all_else_goes_with_the_client_s_own(keyed, upstream, method, path):
+@pytest.mark.parametrize("other", OTHERS)
+def test_all_else_goes_with_the_client_s_own(keyed, upstream, other):
     """Both headers as they came, and nothing where there was none."""
+    method, path = other.split()
     own = {"authorization": "Bearer client", "x-api-key": "client"}
     for headers in (own, {}):
         keyed.request(method, f"/v1/{path}", headers={**headers, "anthropic-version": "2023-06-01"})
