@@ -153,7 +153,8 @@ class _Walk:
             if place is not None:
                 leaf = self.log.nodes[place].id
             elif k == 0 and not leaf and self.log.nodes and k >= self.last:
-                leaf = self._latest_id(k)  # a client without history: the turn follows the latest one
+                # A client without history: the turn follows the latest one.
+                leaf = self._new_id(k, self.log.nodes[-1].id, _LATEST)
             else:
                 leaf = self._new_id(k, leaf)
             ids.append(leaf)
@@ -171,19 +172,11 @@ class _Walk:
         later = nodes[max(known) + 1 :] if known else ()
         return frozenset(node.seq for node in (*(nodes[place] for place in known), *later))
 
-    def _new_id(self, k: int, parent: str) -> str:
+    def _new_id(self, k: int, parent: str, beginning: str = _FOLLOWING) -> str:
+        key = self.keys[k].hex()
         if k >= self.last and self.turn_id is not None:
-            return _id(_NAMED, self.conversation, self.turn_id, str(k - self.last), self.keys[k].hex())
-        return self._following(parent, k)
-
-    def _latest_id(self, k: int) -> str:
-        newest = self.log.nodes[-1].id
-        if self.turn_id is not None:
-            return self._new_id(k, newest)
-        return _id(_LATEST, self.conversation, newest, self.keys[k].hex())
-
-    def _following(self, parent: str, k: int) -> str:
-        return _id(_FOLLOWING, self.conversation, parent, self.keys[k].hex())
+            return _id(_NAMED, self.conversation, self.turn_id, str(k - self.last), key)
+        return _id(beginning, self.conversation, parent, key)
 
     def _known(self, k: int, parent: str) -> int | None:
         """Return the index in the log of a turn, given the id of the turn before; None if unknown."""
@@ -203,9 +196,10 @@ class _Walk:
 
     def _elsewhere(self, k: int) -> int | None:
         """Find a turn anywhere in the session, preferably one that the next turn follows, else the latest."""
-        places = self.log.places(self.keys[k])
+        places, key = self.log.places(self.keys[k]), self.keys[k + 1].hex()
         for place in reversed(places):
-            if self.log.place(self._following(self.log.nodes[place].id, k + 1)) is not None:
+            following = _id(_FOLLOWING, self.conversation, self.log.nodes[place].id, key)
+            if self.log.place(following) is not None:
                 return place
         return places[-1] if places else None
 
