@@ -126,7 +126,6 @@ REFUSED = [
     (("--host", "0.0.0.0"), "zibaldone keys create"),
     ((*UPSTREAM, "--upstream-key-env", "NO_SUCH_KEY"), "NO_SUCH_KEY"),
     (("--notes-model", "reader"), "give --upstream"),
-    (("--kv-model", "reader"), "give --upstream"),
     (("--port", "taken"), "choose another"),
 ]
 

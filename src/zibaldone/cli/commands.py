@@ -95,8 +95,6 @@ COMMANDS = (
         _option("upstream_key_env", "The environment variable with the upstream's key."),
         _option("notes_model", "The upstream's model that reads conversations for notes, at its price; none unless given."),
         _option("memory_mode", f"{_MODE}: context, tool (it searches) or both.", "context"),
-        _option("kv_model", "Transformers' folder or name of the model that the upstream serves, a vLLM that loads memory"
-                " as keys and values."),
         _option("allow_host", "A name by which clients reach this server.", kind="texts"),
         _option("requests_per_minute", "Of one key; 0: no limit.", 6000, 0, "number"),
         _option("max_body_mib", "Of one request.", 32, 1, "number"),

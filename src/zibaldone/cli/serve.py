@@ -15,8 +15,6 @@ from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory
-    from zibaldone.api.memory import Memory
     from zibaldone.cli.daemon import HoldingStatus
     from zibaldone.server.keys import KeyStore, ServerKey
 
@@ -26,7 +24,7 @@ _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams th
 
 @runs("serve")
 def serve(call: CliCall) -> None:
-    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import MAINTAINED, Config
     from zibaldone.api.settings import secret, use_chat
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
@@ -37,8 +35,6 @@ def serve(call: CliCall) -> None:
 
     memory, given, upstream = call.folder, call.given, call.given["upstream"]
     key_variable, notes_model = given["upstream_key_env"], given["notes_model"]
-    if given["kv_model"] is not None and upstream is None:
-        raise InvalidInput("--kv-model is the model that the upstream serves: give --upstream")
     settings = ServerSettings(
         host=given["host"],
         port=given["port"],
@@ -64,8 +60,7 @@ def serve(call: CliCall) -> None:
         config = Config(maintained=views, background=not processes, blocks=given["blocks"])
         opened = AsyncMemory.from_env(memory, config=config)
         pool = MemoryPool(opened, memory, processes) if processes else None
-        kv = None if given["kv_model"] is None else _attached(given["kv_model"], wrapped(opened))
-        app = create_app(opened, settings=settings, keys=keys, pool=pool, kv=kv)
+        app = create_app(opened, settings=settings, keys=keys, pool=pool)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
@@ -79,17 +74,6 @@ def serve(call: CliCall) -> None:
         out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
         serve_until_stopped(app, settings, bound)
     out.note("stopped")
-
-
-def _attached(name: str, memory: Memory) -> KVMemory:
-    """A KVMemory with a model that only encodes what is said, on the CPU: vLLM has the cards."""
-    from zibaldone.api.kv import KVMemory, chat  # the extra is asked for before its libraries are
-
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # isort: skip
-
-    tokenizer = AutoTokenizer.from_pretrained(name)
-    model = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
-    return KVMemory(model, tokenizer, memory, format=chat(tokenizer) if tokenizer.chat_template else None)
 
 
 @runs("open")

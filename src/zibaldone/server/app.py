@@ -47,7 +47,6 @@ from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import count_again, watching
 
 if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory
     from zibaldone.server.mcp.serving import McpPart
 
 
@@ -57,17 +56,16 @@ def create_app(
     settings: ServerSettings,
     keys: KeyStore,
     pool: MemoryPool | None = None,
-    kv: KVMemory | None = None,
 ) -> Starlette:
     """Create the ASGI app, which closes the memory and the keys at its end.
 
-    With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
+    With a `pool` over the same memory, the gateway recalls and adds through it.
     """
     metrics, jobs = Metrics(), Jobs()
     live = None if settings.upstream is None else Live()
     parts: list[Gateway | McpPart] = _mcp(memory, settings)
     if settings.upstream is not None:
-        parts.insert(0, Gateway(pool or memory, settings, metrics, kv, live))
+        parts.insert(0, Gateway(pool or memory, settings, metrics, live))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
