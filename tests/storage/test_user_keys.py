@@ -27,7 +27,6 @@ from zibaldone import (
     StorageUnusable,
     WrongKey,
     encrypt_folder,
-    log,
 )
 from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
@@ -559,18 +558,3 @@ def test_the_command_line_shreds(run, tmp_path, monkeypatch):
     assert (code, "key is destroyed" in out) == (0, True)
     assert run("forget", "--verify", receipt)[0] == 0
     assert run("forget", "--seq", "1", "--shred")[0] == 2
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize("place", ["postgres"], indirect=True)
-def test_a_standby_opens_what_the_primary_sealed(sealed, anywhere):
-    """With the primary's keys."""
-    memory = filled(sealed())
-    pytest.importorskip("psycopg")
-    from zibaldone.storage.standby import StandbyDatabase
-
-    standby = StandbyDatabase(anywhere("memory"), memory._database)
-    with standby.read("ann") as connection:
-        assert [message.content for message in log.read(connection, "ann", limit=1)] == [TALK[0]["content"]]
-        assert len(log.read(connection, "ann", session="garden of Quetzalcoatl")) == len(TALK)
-    standby.close()

@@ -42,10 +42,6 @@ class Collided(StorageBusy):
     """A transaction conflicted with another: it was rolled back, and may be repeated."""
 
 
-class StandbyBehind(StorageBusy):
-    """A standby has not replayed the wanted version: read the primary instead."""
-
-
 class Database(ABC):
     """Read and write transactions on one database. Safe to share among threads.
 

@@ -118,7 +118,7 @@ class Keyring:
 
     def attach(self, engine: Engine, read: Read) -> None:
         """Seal and open what goes through this engine; `read` begins a snapshot of a user or of all."""
-        self._read = self._read or read
+        self._read = read
         setattr(engine.dialect, SEALS, self)
         engine.clear_compiled_cache()
         event.listen(engine, "before_execute", self._note)

@@ -60,7 +60,7 @@ for _table in metadata.tables.values():
     for _index in _table.indexes:
         _index.dialect_options["postgresql"]["where"] = _index.dialect_options["sqlite"]["where"]
 
-SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _ALL = "everybody"  # the advisory lock that every writer shares, and who writes everybody's rows has alone
 _KEPT, _MOST = 8, 32  # connections
 _CONNECT_S = 10  # of one attempt
@@ -91,7 +91,6 @@ class PostgresDatabase(Database):
 
     encrypted = False  # by us
     shared = True
-    connect_s = _CONNECT_S
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
 
     def __init__(self, url: str, *, busy_timeout_s: float, wall_key: str | bytes | None = None) -> None:
@@ -111,14 +110,14 @@ class PostgresDatabase(Database):
         self.saved = SavedIndexes(self, RowObjects(self.object_transaction, INDEX_ROWS))
         start_anew_in_children(self)
         try:
-            self.prepare()
+            self._prepare()
         except BaseException:
             self.close()
             raise
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         """Make the tables, or bring them up to date."""
-        with self._transaction(SNAPSHOT, writes=False, patient=False):
+        with self._transaction(_SNAPSHOT, writes=False, patient=False):
             pass  # a wrong password is said at once
         if not self._is_current():
             migrate(self._migration)
@@ -126,7 +125,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(SNAPSHOT, user, writes=False) as connection:
+        with self._transaction(_SNAPSHOT, user, writes=False) as connection:
             yield connection
 
     @contextmanager
@@ -143,7 +142,7 @@ class PostgresDatabase(Database):
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
-        ours = {"connect_timeout": self.connect_s, "application_name": "zibaldone", **_KEEPALIVES}
+        ours = {"connect_timeout": _CONNECT_S, "application_name": "zibaldone", **_KEEPALIVES}
         return create_engine(
             self._url,
             isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
