@@ -391,7 +391,7 @@ class SqliteDatabase(Database):
         """See Database."""
         for store in (self.blocks, self.saved.store):
             files = files_under(store)
-            if isinstance(store, EncryptedObjects) and files and files.folder in path.parents:
+            if files and files is not store and files.folder in path.parents:
                 return iter([(0, store.get(files.name_of(path)))])
         if self._keys is None or path.name not in (self.path.name, f"{self.path.name}-wal"):
             return None
