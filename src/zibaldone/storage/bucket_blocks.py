@@ -65,7 +65,7 @@ def use_bucket(database: Database, given: str | None) -> None:
 def _undo_move(database: Database, row: Row[Any]) -> None:
     """Delete what an earlier version's unfinished move has copied: all blocks are still where they were."""
     bucket = Bucket(bucket_url(row.url), row.id)
-    bucket.delete([key for key, _, _ in bucket.list()])
+    bucket.delete([key for key, _ in bucket.list()])
     with database.write() as connection:
         connection.execute(delete(places).where(places.c.id == row.id, places.c.moving == 1))
 
@@ -98,7 +98,7 @@ def objects_of_nobody(database: Database, folders: Collection[str]) -> list[str]
     """Find objects in these folders of the bucket that no row names."""
     if database.bucket is None:
         return []
-    listed = [key for key, _, _ in database.bucket.list() if not set(folders).isdisjoint(key.split("/"))]
+    listed = [key for key, _ in database.bucket.list() if not set(folders).isdisjoint(key.split("/"))]
     with database.read() as connection:
         known = {_BLOCKS + key for key in connection.execute(select(blocks.c.block)).scalars()}
         known |= {_INDEXES + key for key in connection.execute(select(table.c.key)).scalars()}

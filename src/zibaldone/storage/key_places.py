@@ -140,11 +140,11 @@ class KeyBucket(KeyPlace):
 
     def header(self) -> str | None:
         """Return the newest header: an interrupted change leaves an older one too."""
-        keys = [key for key, _, _ in self._bucket.list(_HEADERS)]
+        keys = [key for key, _ in self._bucket.list(_HEADERS)]
         return self._bucket.get(max(keys)).decode("ascii") if keys else None
 
     def put_header(self, text: str, *, over: bool = False) -> bool:
-        before = [key for key, _, _ in self._bucket.list(_HEADERS)]
+        before = [key for key, _ in self._bucket.list(_HEADERS)]
         if before and not over:
             return False
         # The first has a name that only one can take.

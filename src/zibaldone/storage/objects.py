@@ -213,7 +213,7 @@ class BucketObjects(ObjectStore):
         self._bucket.delete([self._folder + name for name in names])
 
     def names(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        for key, age_s, _ in self._bucket.list(self._folder + prefix):
+        for key, age_s in self._bucket.list(self._folder + prefix):
             yield key.removeprefix(self._folder), age_s
 
 

@@ -99,7 +99,7 @@ def look_through_bucket(
     if database.bucket is None:
         return
     own = set(own_folders)
-    for key, _, _ in database.bucket.list():
+    for key, _ in database.bucket.list():
         try:
             data = database.bucket.get(key)
         except KeyError:  # deleted meanwhile
@@ -321,5 +321,5 @@ def _sealed_pieces(database: Database, elsewhere: Iterable[Path]) -> Iterator[by
             if path.is_file() and not path.is_symlink():
                 yield from (piece for _, piece in _stored_pieces(database, path))
     if database.bucket is not None:
-        for key, _, _ in database.bucket.list():
+        for key, _ in database.bucket.list():
             yield database.bucket.get(key)
