@@ -43,10 +43,12 @@ CURRENT = "SELECT key FROM saved_indexes WHERE \"user\" = 'ann' AND state = 'cur
 WORDS = "The clinic in Delfshaven says that the Qantril pump of size {} fits me."
 
 
+pytestmark = pytest.mark.usefixtures("early_indexes")
+
+
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Indexes are saved from three messages on; a bucket's requests are given up soon."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
+def soon(monkeypatch):
+    """A bucket's requests are given up soon."""
     monkeypatch.setattr(bucket_module, "_FIRST_PAUSE_S", 0.001)
     monkeypatch.setattr(bucket_module, "_REQUEST_S", 0.2)
 

@@ -8,18 +8,13 @@ from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.records import encode, new_key, reclaim_orphans, release
 
 
-def test_a_block_below_the_threshold_is_left_alone(nine: RecordsRig):
-    """One of three is invalid and the threshold is higher: nothing is written."""
-    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=0.34)
-    nine.remove([1])
-    assert nine.collect().blocks_written == 0
-
-
-def test_a_block_at_the_threshold_is_collected(nine: RecordsRig):
+def test_a_block_is_collected_at_the_threshold_and_not_below(nine: RecordsRig):
     """Its live records are written anew and it is released; other blocks are not touched."""
-    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=1 / 3)
+    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=0.34)
     before = nine.slots()
     nine.remove([1])
+    assert nine.collect().blocks_written == 0
+    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=1 / 3)
     moved = nine.collect()
     release(nine.database, nine.store)
     after = nine.slots()

@@ -36,9 +36,10 @@ from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
 from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata
 from zibaldone.testing import HashEmbedder, ScriptedModel
-from zibaldone.views import unit_cache
 
 pytest.importorskip("cryptography", reason="pip install 'zibaldone[encryption]'")
+
+pytestmark = pytest.mark.usefixtures("early_indexes")
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 # Long enough not to stand in sealed bytes by chance, which a word of five letters does once in a while.
@@ -57,12 +58,6 @@ TALK = [
     }
     for day in range(1, 13)
 ]
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Indexes are saved early."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
 
 
 @pytest.fixture
