@@ -79,7 +79,7 @@ def test_the_help_is_one_screen(run):
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     assert {"Talk:", "History:", "Notes:", "Serve:", "More:"} <= set(lines)
-    assert not any(line.split()[:1] == ["move-blocks"] for line in lines)
+    assert not any(line.split()[:1] == ["wall"] for line in lines)
     assert run("admin", "stats").stdout == run("stats").stdout
     assert run("build", "timeline").stdout == run("timeline").stdout
     assert run("profile").stdout == run("notes").stdout

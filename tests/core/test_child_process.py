@@ -86,7 +86,6 @@ def test_a_child_has_what_its_starter_adds(monkeypatch):
         ({"BLOCKS": "s3://bucket/prefix"}, ["AWS_"]),
         ({"USER_KEYS": "s3://bucket/keys"}, ["AWS_"]),
         ({"USER_KEYS": "keys"}, []),
-        ({"REPLICA": "postgresql://standby/memory"}, ["PG"]),
         ({"EMBED_MODEL": "openai:text-embedding-3-small"}, ["OPENAI_API_KEY"]),
         ({"EMBED_MODEL": "fastembed:BAAI/bge-small-en-v1.5"}, []),
     ],

@@ -169,7 +169,7 @@ class Items:
         while True:
             question = wiring.unread_question(query, self._user, None, passages * PASSAGE_TOKENS, None)
             within = replace(question, within=seqs)
-            ranked = wiring.passages(self._database, within, passages, Narrowing())
+            ranked = wiring.passages(within, passages, Narrowing())
             scores: dict[int, float] = {}
             for unit in ranked:
                 scores.setdefault(unit.sources[0], unit.score)

@@ -49,7 +49,6 @@ from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall,
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.shared import unite_passages, unite_scopes
 from zibaldone.search.question import Question
-from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
@@ -138,7 +137,7 @@ class Memory:
             chat=answering,
             reranker=settings.text("RERANKER") if reranker is None else reranker,
             key=settings.key() if key is None else key,
-            config=config.with_environment(place),
+            config=config.with_environment(),
         )
         # Those that were made here are closed with the memory.
         made = (vectors, answering)
@@ -309,9 +308,9 @@ class Memory:
             whose = question.scope.user
             serving = partial(wiring.variants.serving, whose)
 
-            def recalled(database: Database) -> Recall:
+            def recalled() -> Recall:
                 return recall(
-                    database,
+                    wiring.database,
                     [serving(view) for view in sources],
                     question,
                     floor=least_confidence,
@@ -328,7 +327,7 @@ class Memory:
                 )
 
             with wiring.recalling(whose, needed):
-                return wiring.variants.steadily(whose, needed, partial(wiring.read, whose, recalled))
+                return wiring.variants.steadily(whose, needed, recalled)
 
         whose = question.scope.user
         decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
@@ -492,13 +491,13 @@ class Memory:
         whose = question.scope.user
 
         def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Passages:
-            def searched(database: Database) -> Passages:
-                return wiring.passages(database, question, most, narrowing, decay_days)
+            def searched() -> Passages:
+                return wiring.passages(question, most, narrowing, decay_days)
 
             views: list[View] = [wiring.messages, wiring.notes]
             searching = question.scope.user
             with wiring.recalling(searching, views):
-                return wiring.variants.steadily(searching, views, partial(wiring.read, searching, searched))
+                return wiring.variants.steadily(searching, views, searched)
 
         decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
         own = of_one(question, narrowing, decay_days)
@@ -638,7 +637,7 @@ class Memory:
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
         user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
         what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
-        destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
+        destroys the user's key, in a memory with `user_keys`: what any log or backup still has is
         unreadable at once.
 
         Raises InvalidInput. What is not there is counted as 0.

@@ -16,7 +16,6 @@
                                 eighth of the machine's unless set
     ZIBALDONE_BLOCKS            a bucket for blocks and saved indexes, such as s3://bucket/prefix; what it is
                                 opened with is in AWS_* variables, which obstore reads
-    ZIBALDONE_REPLICA           the URL of a hot standby of the memory's PostgreSQL database, for recalls
     ZIBALDONE_KEY               opens an encrypted folder: 64 hexadecimal digits, or a passphrase
     ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
     ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
@@ -153,7 +152,7 @@ def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
     names = [OTEL] if otel() else []
     if any("://" in str(bucket) for bucket in (bucket or text("BLOCKS"), text("USER_KEYS"))):
         names.append("AWS_")  # obstore
-    if any(":/" in str(database) for database in (place, text("REPLICA"))):
+    if ":/" in str(place):
         names.append("PG")  # libpq
     if (text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
         names.append("OPENAI_API_KEY")  # ours, for an embedder

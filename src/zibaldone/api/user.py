@@ -49,7 +49,6 @@ from zibaldone.log.message_input import Attachment, attachments_of
 from zibaldone.log.retention import Retention
 from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
-from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, WarmedView
 
 if TYPE_CHECKING:  # what is asked for less often than it takes to load
@@ -292,12 +291,10 @@ class User:
         user, wiring = self._user, self._wiring
         views: list[WarmedView] = [wiring.messages, wiring.notes]
 
-        def warm(database: Database) -> None:
-            for view in views:
-                wiring.variants.serving(user, view).warm(generations.snapshots(database, user, view), user)
-
         with inspection.damage_is_named(self._database, user, views):
-            wiring.read(user, warm)
+            for view in views:
+                snapshots = generations.snapshots(self._database, user, view)
+                wiring.variants.serving(user, view).warm(snapshots, user)
 
     @audited("read")
     def chunks(self) -> list[StoredChunk]:

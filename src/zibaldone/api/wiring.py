@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 from zibaldone import log
-from zibaldone.api.config import LONGEST_S, Config, is_database_url
+from zibaldone.api.config import LONGEST_S, Config
 from zibaldone.api.views_by_name import ViewsByName
 from zibaldone.core import Message, Scope
 from zibaldone.core.deadline import Deadline
@@ -36,7 +36,6 @@ from zibaldone.engine.leases import LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
 from zibaldone.engine.recall_priority import RecallPriority
-from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
 from zibaldone.log import grants
@@ -56,7 +55,6 @@ from zibaldone.recall.recall import search
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
-from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
 from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
@@ -79,7 +77,6 @@ _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
-R = TypeVar("R")
 _SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
 
@@ -128,10 +125,8 @@ class Wiring:
             user_keys=config.user_keys,
             wall_key=config.wall_key,
         )
-        self.replica: ReplicaReads | None = None
         try:
             use_bucket(self.database, config.blocks)
-            self.replica = _to_replica(self.database, config.replica)
         except BaseException:
             self.database.close()
             raise
@@ -241,8 +236,6 @@ class Wiring:
             if time.monotonic() < ends:
                 save_index(self.database, user, self.messages, None)
         self.database.close()
-        if self.replica is not None:
-            self.replica.close()
         for model in self.own_models:
             if callable(close := getattr(model, "close", None)):
                 close()
@@ -286,10 +279,6 @@ class Wiring:
         """Stores of all views, that of a kv view which is not attached now too."""
         attached: list[ViewStore] = list(self.views.values())
         return attached if KV in self.views else [*attached, self.kv]
-
-    def read(self, user: str, work: Callable[[Database], R]) -> R:
-        """Do `work` on the database, or on its replica."""
-        return work(self.database) if self.replica is None else self.replica.read(user, work)
 
     @contextmanager
     def recalling(self, user: str, views: Sequence[View]) -> Iterator[None]:
@@ -349,7 +338,6 @@ class Wiring:
 
     def passages(
         self,
-        database: Database,
         question: Question,
         most: int,
         narrowing: Narrowing,
@@ -358,7 +346,7 @@ class Wiring:
         """The `most` best passages for a question, of the messages view and the notes."""
         user = question.scope.user
         return search(
-            database,
+            self.database,
             self.variants.serving(user, self.messages),
             self.variants.serving(user, self.notes),
             question,
@@ -555,13 +543,3 @@ def _checked_reranker(given: Reranker | None) -> Reranker | None:
     if given is None or (isinstance(batch, int) and batch > 0 and callable(getattr(given, "scores", None))):
         return given
     raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(given)}")
-
-
-def _to_replica(database: Database, url: str | None) -> ReplicaReads | None:
-    """Open a replica, if there is a URL. Raises InvalidInput, as for one beside a folder."""
-    if url is None:
-        return None
-    if not isinstance(url, str) or not is_database_url(url) or not database.shared:
-        given = repr(place_shown(url)) if isinstance(url, str) else shown(url)
-        raise InvalidInput(f"replica must be the URL of a standby of a memory in PostgreSQL, not {given}")
-    return ReplicaReads(database, url)

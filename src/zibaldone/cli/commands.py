@@ -143,11 +143,6 @@ COMMANDS = (
         " the old key and an old copy of encryption.json can still read: to be safe from them decrypt the folder and"
         " encrypt it anew.", has_json=False),
     _command(
-        "move-blocks", "Move blocks of chunks into a bucket, and save indexes there from then on.",
-        f"{_TWICE} Until it is done the blocks are where they were.",
-        _option("bucket", "Where to: s3://bucket/prefix.", flags="[URL]"),
-        _flag("undo", "Delete what a move that is not done has copied.")),
-    _command(
         "wall", "Let a role serve a memory in PostgreSQL that must prove whose rows it means.",
         "Run it as the owner of the tables, with the key in ZIBALDONE_WALL_KEY_COMMAND or ZIBALDONE_WALL_KEY. Whoever"
         " opens the memory as that role needs the same key; run it again to give the role another.",

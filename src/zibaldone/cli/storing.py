@@ -1,4 +1,4 @@
-"""Commands around where a memory is stored: encrypt it, move its blocks, let a role serve it."""
+"""Commands around where a memory is stored: encrypt it, let a role serve it."""
 
 from __future__ import annotations
 
@@ -75,42 +75,6 @@ def _show(call: CliCall, converted: Converted) -> None:
         out.write(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
     if converted.encrypted:
         out.write("The plain files are deleted, not overwritten: backups and the disk may still have them.")
-
-
-@runs("move-blocks")
-def move_blocks(call: CliCall) -> None:
-    from zibaldone.api import settings
-    from zibaldone.storage.moving import move_blocks as move
-    from zibaldone.storage.moving import undo_move
-    from zibaldone.storage.opening import is_there, open_database
-
-    memory, bucket, undo = call.folder, call.given["bucket"], call.given["undo"]
-    if (bucket is None) != undo:
-        raise InvalidInput("give the URL of a bucket, such as s3://bucket/prefix, or --undo")
-    if not is_there(memory):
-        raise InvalidInput(f"there is no memory in {str(memory)!r}: give the folder or the URL of one")
-    out.say_folder(memory)
-    database = open_database(
-        memory.expanduser(),
-        busy_timeout_s=_BUSY_S,
-        key=settings.key(),
-        user_keys=settings.text("USER_KEYS"),
-        wall_key=settings.key("WALL_KEY"),
-    )
-    try:
-        if bucket is None:
-            done = undo_move(database)
-        else:
-            with out.progress("moving", shown=not call.as_json) as progress:
-                done = move(database, bucket, progress)
-    finally:
-        database.close()
-    if call.as_json:
-        out.write_json(done)
-    elif undo:
-        out.write(f"undone: {done.blocks} objects ({done.bytes / 1e6:.1f} MB) deleted from {done.url}")
-    else:
-        out.write(f"{done.blocks} blocks ({done.bytes / 1e6:.1f} MB) are in {done.url}")
 
 
 @runs("wall")

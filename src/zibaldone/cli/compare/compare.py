@@ -92,6 +92,7 @@ def compare(
         raise InvalidInput(f"user {user!r} has no messages: nothing to compare on")
     own = read_questions(questions, stored) if questions else made_questions(stored, most_of_a_kind)
     rows: list[ComparedRow] = []
+    memory.path.mkdir(parents=True, exist_ok=True)  # beside a database on a server there may be none yet
     with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
         key = secrets.token_bytes(KEY_BYTES) if memory.admin.encrypted else None  # gone with the copies
         embedder = memory._wiring.embedder  # noqa: SLF001 - what it recalls with
