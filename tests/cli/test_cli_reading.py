@@ -1,4 +1,4 @@
-"""What the command line says of users, sessions and messages; time as it was; the guide; completion."""
+"""What the command line says of users, sessions and messages; time as it was; the guide."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import zibaldone
+from zibaldone import Config, Memory
 from zibaldone.cli.app import app
 
 TALK = [
@@ -189,26 +190,18 @@ def test_a_terminal_is_told_the_folder(run, folder, monkeypatch):
     assert str(folder) not in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("recall x --user ann", ["annabel"]),
-        ("recall x --user zo", []),
-        ("messages --user annabel --session 7", ["7f3a-rent", "7c11-bread"]),
-        ("recall x --view t", ["topics"]),
-        ("sea", ["search"]),
-    ],
-)
-def test_a_shell_completes(run, typed, offered):
-    """Commands, users, sessions and views, as bash asks for them."""
-    words = f"zibaldone {typed}"
-    number = str(len(words.split()) - 1)
-    done = run(_ZIBALDONE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=number)
-    assert done.stdout.split() == offered
+def test_a_shell_completes_commands(run):
+    """As bash asks for them."""
+    done = run(_ZIBALDONE_COMPLETE="complete_bash", COMP_WORDS="zibaldone sea", COMP_CWORD="1")
+    assert done.stdout.split() == ["search"]
 
 
-def test_completion_offers_nothing_where_there_is_no_memory(run, tmp_path):
-    """And makes none."""
-    nowhere = {"ZIBALDONE_MEMORY": str(tmp_path / "none"), "COMP_WORDS": "zibaldone recall x --user a"}
-    assert run(_ZIBALDONE_COMPLETE="complete_bash", COMP_CWORD="4", **nowhere).stdout.strip() == ""
-    assert not (tmp_path / "none").exists()
+def test_a_memory_that_a_server_has_open_is_used(folder, tmp_path):
+    """Read and written, and each side finds at once what the other stored."""
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    with Memory(copy, config=Config(background=True)) as serving:
+        serving.add("The boat is called Gull.", user="annabel")
+        for words in (["recall", "What is the boat called?"], ["add", "Gull is blue."]):
+            done = CliRunner().invoke(app, [*words, "--memory", str(copy), "--user", "annabel"])
+            assert (done.exit_code, "Gull" in done.stdout) == (0, True)
+        assert serving.recall("Which colour is Gull?", user="annabel").text.count("Gull is blue.") == 1

@@ -19,7 +19,6 @@ import typer
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
 from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS, UNLISTED
-from zibaldone.cli.completing import sessions_of, typed, users_of
 from zibaldone.cli.input import (
     MYSELF,
     AsJson,
@@ -132,13 +131,11 @@ def shows(name: str) -> Callable[[Show], Show]:
     return lambda show: SHOWN.setdefault(name, show)
 
 
-# Options of every command, which may stand before it; commands look them up: see completing.typed.
+# Options of every command, which may stand before it; commands look them up: see `_typed`.
 MemoryBefore = Annotated[
     Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
 ]
-UserBefore = Annotated[
-    str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
-]
+UserBefore = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
 
 
 def _options_before(*, memory: MemoryBefore = None, user: UserBefore = None) -> None:
@@ -199,10 +196,10 @@ def _command(operation: Operation) -> Callable[..., None]:
             return
         user = None
         if operation.whose != "none":
-            user = typed(context, "user", given.pop("user"))
-        elif "user" not in given and typed(context, "user") is not None:
+            user = _typed(context, "user", given.pop("user"))
+        elif "user" not in given and _typed(context, "user") is not None:
             raise InvalidInput(f"{context.command_path} is of all users: leave --user out")
-        folder = typed(context, "memory", given.pop("memory"))
+        folder = _typed(context, "memory", given.pop("memory"))
         run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))
 
     arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
@@ -221,6 +218,16 @@ def _command(operation: Operation) -> Callable[..., None]:
     return command
 
 
+def _typed(context: Any, name: str, default: Any = None) -> Any:
+    """An option of every command as it was typed, behind the command or before it; else the default."""
+    while context is not None:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            return context.params[name]
+        context = context.parent
+    return default
+
+
 def _call_and_show(call: CliCall) -> None:
     with call.opened() as memory:
         result = call.run(memory)
@@ -234,13 +241,7 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
     is_required = default is REQUIRED or part.name in operation.any_of
     kind = _TYPES.get(part.kind, str)
     declared: dict[str, Any] = {"help": _help(part)}
-    if part.kind == "session":
-        declared["autocompletion"] = sessions_of
-    elif part.choices:
-        declared["autocompletion"] = lambda incomplete: [
-            name for name in part.choices if name.startswith(incomplete)
-        ]
-    elif part.kind == "folder":
+    if part.kind == "folder":
         declared["parser"] = given_path
     if not part.passed and part.least is not None:  # others are checked by the method, which says it better
         declared |= {"min": part.least, "max": part.most}

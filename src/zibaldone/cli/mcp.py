@@ -7,18 +7,15 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput, MissingExtra
-
-if TYPE_CHECKING:
-    from zibaldone.api.memory import Memory
 
 
 @runs("mcp")
@@ -175,7 +172,7 @@ def serve(call: CliCall) -> None:
 
     from anyio import run
 
-    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import Config
 
     if find_spec("mcp") is None:
@@ -183,23 +180,6 @@ def serve(call: CliCall) -> None:
     from zibaldone.server.mcp.serving import serve_stdio
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)  # on standard error
-    opened = AsyncMemory.from_env(call.folder, config=Config(background=True))
-
-    async def serving() -> None:
-        agent, read_only = call.given["agent"], call.given["read_only"]
-        beside = _for_hooks(call, wrapped(opened))
-        await serve_stdio(opened, user=call.whose, agent=agent, read_only=read_only, beside=beside)
-
-    run(serving)
-
-
-def _for_hooks(call: CliCall, memory: Memory) -> AbstractContextManager[None]:
-    """Answer the hooks of the same memory, which need not open it then."""
-    from zibaldone.storage.database import url_in
-
-    if url_in(call.folder) is not None:
-        return nullcontext()
-    from zibaldone.cli.client import OF_AGENTS
-    from zibaldone.cli.daemon import held_if_free
-
-    return held_if_free(memory, call.context.find_root().command, OF_AGENTS)
+    memory = AsyncMemory.from_env(call.folder, config=Config(background=True))
+    agent, read_only = call.given["agent"], call.given["read_only"]
+    run(partial(serve_stdio, memory, user=call.whose, agent=agent, read_only=read_only))

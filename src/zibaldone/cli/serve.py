@@ -7,17 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zibaldone.api.kv import KVMemory
     from zibaldone.api.memory import Memory
-    from zibaldone.cli.daemon import HoldingStatus
     from zibaldone.server.keys import KeyStore, ServerKey
 
 _USUAL_PORT = 8787
@@ -97,19 +93,12 @@ def open_(call: CliCall) -> None:
     from zibaldone.storage.database import url_in
 
     memory, port, user = call.folder, call.given["port"], call.user
-    in_background = [name for name in ("background", "stop", "status") if call.given[name]]
-    if len(in_background) > 1:
-        raise InvalidInput("give one of --background, --stop and --status")
     if url_in(memory) is not None:
         raise InvalidInput("open holds the memory of a folder: serve the page of a database with serve")
-    if in_background:
-        _in_background(call, in_background[0])
-        return
     from urllib.parse import urlencode
 
-    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import Config
-    from zibaldone.cli.daemon import held_if_free
     from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
@@ -132,37 +121,8 @@ def open_(call: CliCall) -> None:
         out.note(f"memory: {memory}; Ctrl-C ends")
         if call.given["browser"]:
             _open_browser(address)
-        with held_if_free(wrapped(opened), call.context.find_root().command):
-            serve_until_stopped(app, settings, bound)
+        serve_until_stopped(app, settings, bound)
     out.note("stopped")
-
-
-def _in_background(call: CliCall, step: str) -> None:
-    """Start `zibaldone open` as the process that holds a memory; or end, or show, the one that does."""
-    from zibaldone.cli import daemon
-
-    folder, port = call.folder, call.given["port"]
-    if step == "background":
-        command = ["open", "--no-browser", *([] if port is None else ["--port", str(port)])]
-        whole = str(folder.expanduser().resolve())
-        running: HoldingStatus | None = daemon.status(folder) or daemon.start(
-            folder, [*command, "--memory", whole]
-        )
-    else:
-        running = (daemon.stop if step == "stop" else daemon.status)(folder)
-    if call.as_json:
-        out.write_json(running)
-    elif running:
-        out.write(
-            f"{'stopped' if step == 'stop' else 'running'}: process {running.pid}, holding {running.folder}"
-        )
-    if running is None:
-        out.note(f"no process holds {folder}")
-        raise typer.Exit(NOTHING_FOUND)
-    if step != "stop" and not call.as_json:
-        out.note(
-            f"since {running.since}, {out.count(running.answered, 'command')} answered; end it with --stop"
-        )
 
 
 def _open_browser(address: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
+from zibaldone.cli.input import open_database
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -79,10 +81,9 @@ def _show(call: CliCall, converted: Converted) -> None:
 
 @runs("move-blocks")
 def move_blocks(call: CliCall) -> None:
-    from zibaldone.api import settings
     from zibaldone.storage.moving import move_blocks as move
     from zibaldone.storage.moving import undo_move
-    from zibaldone.storage.opening import is_there, open_database
+    from zibaldone.storage.opening import is_there
 
     memory, bucket, undo = call.folder, call.given["bucket"], call.given["undo"]
     if (bucket is None) != undo:
@@ -90,21 +91,9 @@ def move_blocks(call: CliCall) -> None:
     if not is_there(memory):
         raise InvalidInput(f"there is no memory in {str(memory)!r}: give the folder or the URL of one")
     out.say_folder(memory)
-    database = open_database(
-        memory.expanduser(),
-        busy_timeout_s=_BUSY_S,
-        key=settings.key(),
-        user_keys=settings.text("USER_KEYS"),
-        wall_key=settings.key("WALL_KEY"),
-    )
-    try:
-        if bucket is None:
-            done = undo_move(database)
-        else:
-            with out.progress("moving", shown=not call.as_json) as progress:
-                done = move(database, bucket, progress)
-    finally:
-        database.close()
+    bar_of = out.progress("moving", shown=not (undo or call.as_json))
+    with open_database(memory, _BUSY_S) as database, bar_of as progress:
+        done = undo_move(database) if undo else move(database, bucket, progress)
     if call.as_json:
         out.write_json(done)
     elif undo:
@@ -122,9 +111,7 @@ def wall(call: CliCall) -> None:
         raise InvalidInput("a folder has no roles: give the URL of a memory in PostgreSQL")
     from zibaldone.storage.postgres import PostgresDatabase
 
-    database = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
-    try:
+    opened = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
+    with closing(opened) as database:
         database.admit(call.given["role"])
-    finally:
-        database.close()
     out.write(f"{call.given['role']} may serve {database.name}, with this key in ZIBALDONE_WALL_KEY")
