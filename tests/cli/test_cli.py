@@ -88,7 +88,7 @@ def test_bad_input_is_one_line(run, arguments, stdin, said):
 
 
 def test_import_says_what_it_did(run, talk):
-    """The summary is the answer; how to go on is said beside it. A second import, from a pipe, finds all there."""
+    """The summary is the answer; how to go on is said beside it. A second import finds all there."""
     done = run("import", talk)
     assert done.stdout == "jsonl: 3 messages in 2 conversations for me: 3 added\n"
     assert "zibaldone recall" in done.stderr

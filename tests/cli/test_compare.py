@@ -9,7 +9,6 @@ from zibaldone.cli.compare.compare import compare
 from zibaldone.cli.compare.evidence import is_found
 from zibaldone.cli.compare.questions import made_questions, read_questions
 from zibaldone.cli.compare.systems import Equipment, make_system
-from zibaldone.errors import UnknownName
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HashEmbedder
 
@@ -105,20 +104,17 @@ def test_on_the_command_line(memory, run, tmp_path):
     """The benchmarks' table, or every figure by its name; a system or a user of no name is told."""
     memory.close()
     ann = ("compare", "--user", "ann", "--system", "bm25", "--budget", "60")
-    code, out, _ = run(*ann, "--list")
-    assert code == 0
+    out = run(*ann, "--list").stdout
     assert "log of ann: share of the evidence recalled (4 questions)" in " ".join(out.split())
     assert "day: What was said about 5 November 2024?" in out
-    figures = json.loads(run(*ann, "--json")[1])
+    figures = json.loads(run(*ann, "--json").stdout)
     assert [(row["system"], row["budget_tokens"]) for row in figures["rows"]] == [("bm25", 60)]
     for words, says in (
         (["--user", "ann", "--system", "magic"], "no system 'magic'"),
         (["--user", "ann", "--budget", "0"], "numbers above 0"),
         (["--user", "bob"], "no user 'bob'"),
     ):
-        code, _, err = run("compare", *words)
-        assert code == 2
-        assert says in err
+        assert says in run("compare", *words, code=2).stderr
 
 
 LONG = [Message(f"The soup of day {day} was fine, and the tea was warm.", name="Ben") for day in range(60)]
@@ -167,12 +163,6 @@ def test_baselines_of_people_know_no_assistant(tmp_path):
         system = make_system(name, tools)
         system.take([Message("Water the fern.", role="assistant"), Message("Thanks a lot!", role="user")])
         assert ("fern" in system.recall("the fern?", 300).text) == knows
-
-
-def test_an_unknown_system_names_the_known(tmp_path):
-    """So that a typing error is repaired at once."""
-    with pytest.raises(UnknownName, match=r"'bm52'.*bm25, "):
-        make_system("bm52", Equipment(shared_static_embedder(), tmp_path))
 
 
 def test_a_turn_inside_one_unit_is_found():
