@@ -163,7 +163,7 @@ def _turns(event: _Event) -> Iterable[Message]:
         session = event.text("session_id")
         turns = [
             Message(
-                content=turn["content"],
+                turn["content"],
                 role=turn["role"],
                 session=session,
                 time=datetime.fromisoformat(turn["time"]),

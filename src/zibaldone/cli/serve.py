@@ -66,12 +66,8 @@ def serve(call: CliCall) -> None:
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
         if upstream and not keys.exist():
-            whose = (
-                f"every request is of user {call.user!r}"
-                if call.user
-                else "a request names its user, or has no memory"
-            )
-            out.note(f"{whose}: see --user")
+            every = f"every request is of user {call.user!r}" if call.user else ""
+            out.note(f"{every or 'a request names its user, or has no memory'}: see --user")
         out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
         serve_until_stopped(app, settings, bound)
     out.note("stopped")
@@ -150,24 +146,21 @@ def create_key(call: CliCall) -> None:
     given = call.given
     if given["admin"] == (given["user"] is not None):
         raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
-    with closing(_opened(call.folder)) as keys:
+    with _opened(call.folder) as keys:
         created = keys.create(**{name: given[name] for name in ("user", "agent", "read_only", "memory_mode")})
-    if call.as_json:
-        out.write_json(created)
-    else:
-        out.write(created.token)
+    call.answer(created, created.token)
+    if not call.as_json:
         out.note(f"key {created.key.id}: keep the token, it is not shown again")
 
 
 @runs("keys list")
 def list_keys(call: CliCall) -> None:
-    with closing(_opened(call.folder)) as keys:
+    with _opened(call.folder) as keys:
         known = keys.all_keys()
     if call.as_json:
         out.write_json(known)
     elif known:
-        names = ("id", "user", "agent", "may", "created", "last used", "")
-        out.table(*names, rows=list(map(_key_row, known)))
+        out.table("id", "user", "agent", "may", "created", "last used", "", rows=map(_key_row, known))
     else:
         out.note("no keys: the server listens on loopback only")
 
@@ -183,12 +176,12 @@ def _key_row(key: ServerKey) -> Sequence[object]:
 
 @runs("keys revoke")
 def revoke_key(call: CliCall) -> None:
-    with closing(_opened(call.folder)) as keys:
+    with _opened(call.folder) as keys:
         revoked = keys.revoke(call.given["key_id"])
     call.answer(revoked, f"key {revoked.id} is revoked")
 
 
-def _opened(memory: Path) -> KeyStore:
+def _opened(memory: Path) -> closing[KeyStore]:
     from zibaldone.server.keys import KeyStore
 
-    return KeyStore(memory)
+    return closing(KeyStore(memory))
