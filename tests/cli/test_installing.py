@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.cli.install.edits import JsonMember, TomlTables
+from zibaldone.cli.install.edits import JsonMember
 
 CODEX = '# mine\nmodel = "gpt"  # the good one\n\n[mcp_servers.other]\ncommand = "other"\n'
 OPENCODE = (
@@ -289,17 +289,3 @@ def test_any_json_has_ours_beside_what_it_had(outer, indent, commented):
     cut = edit.cut(put)
     bare = cut.removeprefix("// ,{\n").removesuffix("/* } */") if commented else cut
     assert json.loads(bare) == {"mcp": {}, **outer}
-
-
-@given(
-    st.lists(st.sampled_from(["a = 1\n", "# b\n", "\n"]), max_size=4).map(
-        lambda lines: "".join(dict.fromkeys(lines))
-    )
-)
-def test_any_toml_is_as_it_was_afterwards(text):
-    """Ours stands behind it."""
-    edit = TomlTables(Path("x.toml"), "[z]\nb = 2")
-    put = edit.put(text)
-    assert tomllib.loads(put) == {**tomllib.loads(text), "z": {"b": 2}}
-    assert edit.put(put) == put
-    assert edit.cut(put).strip() == text.strip()

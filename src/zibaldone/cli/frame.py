@@ -202,15 +202,15 @@ def _command(operation: Operation) -> Callable[..., None]:
         folder = _typed(context, "memory", given.pop("memory"))
         run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))
 
-    arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
+    arguments = [_keyword("context", typer.Context)]
     arguments += [_argument(operation, part) for part in operation.parameters_of("cli")]
     if operation.whose == "user":
-        arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=MYSELF, annotation=User))
+        arguments.append(_keyword("user", User, MYSELF))
     elif operation.whose == "all":
-        arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=None, annotation=OptionalUser))
-    arguments.append(Argument("memory", Argument.KEYWORD_ONLY, annotation=Folder))
+        arguments.append(_keyword("user", OptionalUser, None))
+    arguments.append(_keyword("memory", Folder))
     if operation.cli.has_json:
-        arguments.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
+        arguments.append(_keyword("as_json", AsJson, False))
     command.__signature__ = Signature(arguments)  # type: ignore[attr-defined] # which typer reads
     command.__annotations__ = {argument.name: argument.annotation for argument in arguments}
     summary = operation.summary if run is _call_and_show or not run.__doc__ else run.__doc__
@@ -251,12 +251,11 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
         made = typer.Option(*(part.flags or f"--{part.name.replace('_', '-')}").split(), **declared)
     if default is None and not is_required:
         kind |= None
-    return Argument(
-        part.name,
-        Argument.KEYWORD_ONLY,
-        default=Argument.empty if is_required else default,
-        annotation=Annotated[kind, made],
-    )
+    return _keyword(part.name, Annotated[kind, made], Argument.empty if is_required else default)
+
+
+def _keyword(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
+    return Argument(name, Argument.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def _help(part: Parameter) -> str:

@@ -67,16 +67,16 @@ def _key() -> str | bytes:
 
 
 def _show(call: CliCall, converted: Converted) -> None:
-    if call.as_json:
-        out.write_json(converted)
-        return
     what = "encrypted" if converted.encrypted else "decrypted: its files are plain"
     sizes = f"{converted.bytes_before / 1e6:.1f} MB before, {converted.bytes_after / 1e6:.1f} MB now"
-    out.write(f"{what} ({sizes})")
+    lines = [f"{what} ({sizes})"]
     if converted.others:
-        out.write(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
+        lines.append(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
     if converted.encrypted:
-        out.write("The plain files are deleted, not overwritten: backups and the disk may still have them.")
+        lines.append(
+            "The plain files are deleted, not overwritten: backups and the disk may still have them."
+        )
+    call.answer(converted, "\n".join(lines))
 
 
 @runs("move-blocks")
@@ -94,12 +94,12 @@ def move_blocks(call: CliCall) -> None:
     bar_of = out.progress("moving", shown=not (undo or call.as_json))
     with open_database(memory, _BUSY_S) as database, bar_of as progress:
         done = undo_move(database) if undo else move(database, bucket, progress)
-    if call.as_json:
-        out.write_json(done)
-    elif undo:
-        out.write(f"undone: {done.blocks} objects ({done.bytes / 1e6:.1f} MB) deleted from {done.url}")
-    else:
-        out.write(f"{done.blocks} blocks ({done.bytes / 1e6:.1f} MB) are in {done.url}")
+    size = f"{done.bytes / 1e6:.1f} MB"
+    moved, undone = (
+        f"{done.blocks} blocks ({size}) are in",
+        f"undone: {done.blocks} objects ({size}) deleted from",
+    )
+    call.answer(done, f"{undone if undo else moved} {done.url}")
 
 
 @runs("wall")
