@@ -5,6 +5,8 @@ Names are looked up when they are first used, so that what needs few of them sta
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from zibaldone.errors import (
     BlockMissing,
     CeilingReached,
@@ -37,7 +39,6 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
 if TYPE_CHECKING:
     from zibaldone.api.admin import Admin, AsyncAdmin
     from zibaldone.api.aio import AsyncMemory

@@ -6,15 +6,12 @@ import sys
 from dataclasses import replace
 
 import pytest
-from typer.main import get_command
 
 from zibaldone import Memory
 from zibaldone.cli import hook
-from zibaldone.cli.app import app
 from zibaldone.cli.hook import LEAST_CONFIDENCE
 from zibaldone.storage.folder_layout import database_file
 
-PROGRAM = get_command(app)
 CONTEXT = "[memory ab]\nQuoted\n[end of memory ab]"
 
 
@@ -27,11 +24,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run_here(words):
-    """The command line, as the program's entry calls it."""
-    return PROGRAM.main(args=words, prog_name="zibaldone", standalone_mode=False) or 0
-
-
 @pytest.fixture
 def fire(home, monkeypatch, capfd):
     """Runs an event as a program does; gives the context that it gets back, or "" for silence."""
@@ -39,7 +31,7 @@ def fire(home, monkeypatch, capfd):
     def fire(event, given, *options, agent="claude-code"):
         text = given if isinstance(given, str) else json.dumps(given)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        hook.run([event, "--agent", agent, "--memory", str(home / "memory"), *options], run_here)
+        hook.run([event, "--agent", agent, "--memory", str(home / "memory"), *options])
         written, told = capfd.readouterr()
         assert told == ""
         if not written:

@@ -20,10 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zibaldone.cli.input import default_folder, holds_memory, open_memory
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from zibaldone.api.memory import Memory
     from zibaldone.core import Message
@@ -41,15 +39,17 @@ _SPEAKERS = ("user", "assistant")
 _FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, by agent
 
 
-def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
-    """Answer an event; log what fails. `program` is the command line; it gives the exit code."""
+def run(arguments: Sequence[str]) -> None:
+    """Answer an event by the command line; log what fails."""
     errors = io.StringIO()
     try:
         if _mode() == "off":
             return
         words = ["hook", *arguments, "--given", sys.stdin.buffer.read().decode(errors="replace")]
+        from zibaldone.cli.app import app
+
         with redirect_stderr(errors):
-            code = program(words)
+            code = app(args=words, prog_name="zibaldone", standalone_mode=False)
         if code:
             _log(arguments, errors.getvalue())
         sys.stdout.flush()
@@ -63,6 +63,8 @@ def _mode() -> str:
 
 def log_path() -> Path:
     """Return the file that has a line for each event that failed."""
+    from zibaldone.cli.input import default_folder
+
     return default_folder().parent / "hooks.log"
 
 
@@ -96,6 +98,8 @@ class _Event:
 
 def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> str:
     """Do what an event is for; returns the JSON for its program, "" where there is nothing to say."""
+    from zibaldone.cli.input import holds_memory, open_memory
+
     event = _Event(name, agent, json.loads(given))
     if name == "Stop":
         if _mode() != "recall" and (turns := list(_turns(event))):
