@@ -252,16 +252,20 @@ def test_check_passes(filled):
     assert json.loads(filled("check", "--json").stdout)["ok"] is True
 
 
-def test_forget_needs_a_selector(filled):
-    """Nothing can be forgotten by omission."""
-    assert "--seq, --session, --person, --before or --all" in filled("forget", "--yes", code=2).stderr
-
-
-def test_forget_does_not_go_ahead_without_an_answer(filled):
-    """Where nobody can be asked, --yes must be given."""
-    done = filled("forget", "--all", code=2, stdin="")
-    assert "would forget 3 messages" in done.stderr
-    assert "--yes" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--yes", "--seq, --session, --person, --before or --all"),
+        ("--all", "give --yes to forget"),
+        ("--text x --all", "give --verify RECEIPT"),
+        ("--seal --all", "give --verify RECEIPT"),
+        ("--verify x --all", "forgets nothing"),
+        ("--verify x", "no receipt can be read"),
+    ],
+)
+def test_nothing_is_forgotten_by_omission(filled, words, said):
+    """Not without a choice, or an answer; what says how to verify goes with --verify alone."""
+    assert said in filled("forget", *words.split(), code=2, stdin="").stderr
     assert "messages: 3\n" in filled("stats").stdout
 
 
@@ -324,14 +328,6 @@ def test_a_crash_while_forgetting(filled, tmp_path, monkeypatch):
     filled("forget", "--session", "2", "--yes", "--receipt", receipt)
     receipt.write_text(kept[0])
     assert filled("forget", "--verify", receipt).stdout.endswith("nothing is left\n")
-
-
-def test_forget_verify_alone(filled, tmp_path):
-    """What says how to verify goes with --verify, and nothing else does."""
-    for options in (["--text", "x", "--all"], ["--seal", "--all"]):
-        assert "give --verify RECEIPT" in filled("forget", *options, code=2).stderr
-    assert "forgets nothing" in filled("forget", "--verify", tmp_path / "x", "--all", code=2).stderr
-    assert "no receipt can be read" in filled("forget", "--verify", tmp_path / "x", code=2).stderr
 
 
 def test_export_round_trip(filled, tmp_path):
