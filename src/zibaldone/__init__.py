@@ -5,8 +5,6 @@ Names are looked up when they are first used, so that what needs few of them sta
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from zibaldone.errors import (
     BlockMissing,
     CeilingReached,
@@ -39,6 +37,7 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 
+TYPE_CHECKING = False  # no name of `typing` is public here
 if TYPE_CHECKING:
     from zibaldone.api.admin import Admin, AsyncAdmin
     from zibaldone.api.aio import AsyncMemory

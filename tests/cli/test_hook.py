@@ -10,6 +10,7 @@ import pytest
 from zibaldone import Memory
 from zibaldone.cli import hook
 from zibaldone.cli.hook import LEAST_CONFIDENCE
+from zibaldone.cli.start import main
 from zibaldone.storage.folder_layout import database_file
 
 CONTEXT = "[memory ab]\nQuoted\n[end of memory ab]"
@@ -31,7 +32,9 @@ def fire(home, monkeypatch, capfd):
     def fire(event, given, *options, agent="claude-code"):
         text = given if isinstance(given, str) else json.dumps(given)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        hook.run([event, "--agent", agent, "--memory", str(home / "memory"), *options])
+        words = ["hook", event, "--agent", agent, "--memory", str(home / "memory"), *options]
+        monkeypatch.setattr(sys, "argv", ["zibaldone", *words])
+        main()
         written, told = capfd.readouterr()
         assert told == ""
         if not written:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from zibaldone.api.memory import Memory
     from zibaldone.core import Message
@@ -39,17 +39,15 @@ _SPEAKERS = ("user", "assistant")
 _FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, by agent
 
 
-def run(arguments: Sequence[str]) -> None:
-    """Answer an event by the command line; log what fails."""
+def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
+    """Answer an event; log what fails. `program` is the command line; it gives the exit code."""
     errors = io.StringIO()
     try:
         if _mode() == "off":
             return
         words = ["hook", *arguments, "--given", sys.stdin.buffer.read().decode(errors="replace")]
-        from zibaldone.cli.app import app
-
         with redirect_stderr(errors):
-            code = app(args=words, prog_name="zibaldone", standalone_mode=False)
+            code = program(words)
         if code:
             _log(arguments, errors.getvalue())
         sys.stdout.flush()

@@ -10,8 +10,14 @@ def main() -> None:
     if sys.argv[1:2] == ["hook"]:
         from zibaldone.cli import hook
 
-        hook.run(sys.argv[2:])
+        hook.run(sys.argv[2:], _run)
     else:
         from zibaldone.cli.app import app
 
         app()
+
+
+def _run(arguments: list[str]) -> int:
+    from zibaldone.cli.app import app
+
+    return app(args=arguments, prog_name="zibaldone", standalone_mode=False) or 0

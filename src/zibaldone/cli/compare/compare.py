@@ -119,9 +119,9 @@ def _rows(
                 recalled = system.recall(question.text, budget, question.now)
                 times.append((time.perf_counter() - began) * 1000)
                 tokens.append(recalled.tokens)
-                found = share_found(question.evidence, recalled.units) if question.evidence else None
-                shares[question.kind].append(found)
-            by_kind = {kind: Mean.of(found) for kind, found in shares.items()}
+                known = share_found(question.evidence, recalled.units) if question.evidence else None
+                shares[question.kind].append(known)
+            by_kind = {kind: Mean.of(values) for kind, values in shares.items()}
             everything = Mean.of(chain.from_iterable(shares.values()))
             yield ComparedRow(name, budget, everything, by_kind, fmean(tokens), median(times))
     finally:
