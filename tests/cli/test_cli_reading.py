@@ -10,21 +10,12 @@ import zibaldone
 from zibaldone import Config, Memory
 from zibaldone.cli.app import app
 
+RENT, BREAD = {"session": "7f3a-rent", "name": "Ann"}, {"session": "7c11-bread", "name": "Ann"}
 TALK = [
-    {
-        "session": "7f3a-rent",
-        "name": "Ann",
-        "content": "The rent of the flat is 900 a month.",
-        "time": "2024-01-02T09:00",
-    },
-    {
-        "session": "7f3a-rent",
-        "role": "assistant",
-        "content": "A rent of 900 it is.",
-        "time": "2024-01-02T09:01",
-    },
-    {"session": "7c11-bread", "name": "Ann", "content": "I baked rye bread.", "time": "2024-02-03T10:00"},
-    {"session": "21d0-rent", "name": "Ann", "content": "The rent is 950 now.", "time": "2024-05-06T10:00"},
+    {**RENT, "content": "The rent of the flat is 900 a month.", "time": "2024-01-02T09:00"},
+    {"session": "7f3a-rent", "role": "assistant", "content": "900 it is.", "time": "2024-01-02T09:01"},
+    {**BREAD, "content": "I baked rye bread.", "time": "2024-02-03T10:00"},
+    {**RENT, "session": "21d0-rent", "content": "The rent is 950 now.", "time": "2024-05-06T10:00"},
 ]
 
 
@@ -115,7 +106,7 @@ def test_a_message_is_shown_whole(run):
     """With session, time, role, name and id; around it what stands beside it in its session."""
     shown = run("show", "2").stdout
     assert "message: 2\nsession: 7f3a-rent\ntime: 2024-01-02 09:01\nrole: assistant\nid: " in shown
-    assert shown.endswith("\n\nA rent of 900 it is.\n")
+    assert shown.endswith("\n\n900 it is.\n")
     assert "Ann: The rent of the flat" in run("show", "2", "--around", "1").stdout
     assert json.loads(run("show", "2", "--json").stdout)[0]["seq"] == 2
     assert "has no message 9: 'zibaldone messages' lists them" in run("show", "9", code=2).stderr

@@ -165,16 +165,18 @@ def test_baselines_of_people_know_no_assistant(tmp_path):
         assert ("fern" in system.recall("the fern?", 300).text) == knows
 
 
-def test_a_turn_inside_one_unit_is_found():
+@pytest.mark.parametrize(
+    ("turn", "units", "found"),
+    [
+        (TURN, ["Ann: so, I ADOPTED a greyhound called comet yesterday! [image: a dog]"], True),
+        (TURN, ["adopted greyhound called comet"], True),  # four fifths
+        (TURN, ["adopted greyhound called"], False),
+        (TURN, ["adopted greyhound", "called comet yesterday"], False),
+        (TURN, [], False),
+        ("Yes, I did", ["Ben: yes I did."], True),  # stop words alone count all
+        ("So I did", ["Ann: cello soup"], False),
+    ],
+)
+def test_a_turn_inside_one_unit_is_found(turn, units, found):
     """Names before it and captions behind it do no harm, nor case; words spread over units do."""
-    assert is_found(TURN, ["Ann: so, I ADOPTED a greyhound called comet yesterday! [image: a dog]"])
-    assert is_found(TURN, ["adopted greyhound called comet"])  # four fifths
-    assert not is_found(TURN, ["adopted greyhound called"])
-    assert not is_found(TURN, ["adopted greyhound", "called comet yesterday"])
-    assert not is_found(TURN, [])
-
-
-def test_a_turn_of_stop_words_is_judged_by_all_its_words():
-    """It would otherwise be found anywhere, or nowhere."""
-    assert is_found("Yes, I did", ["Ben: yes I did."])
-    assert not is_found("So I did", ["Ann: cello soup"])
+    assert is_found(turn, units) == found
