@@ -37,7 +37,7 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
+TYPE_CHECKING = False  # no name of `typing` is public here
 if TYPE_CHECKING:
     from zibaldone.api.admin import Admin, AsyncAdmin
     from zibaldone.api.aio import AsyncMemory

@@ -311,7 +311,7 @@ def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted):
     (left / "zibaldone.sqlite3-wal").write_text(SECRET)
     seen = []
 
-    def opens(_name, done, _of):
+    def opens(done, _of):
         if done:
             encrypted()
             seen.append(copies(memory))

@@ -79,13 +79,10 @@ COMMANDS = (
         Parameter("views", "choices", "Only this view.", flags="--view", choices=VIEWS), _BLOCKS, has_json=False),
     _command(
         "open", "Open the memory in the browser: search it, read it, correct it, import into it, forget from it.",
-        "Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Commands ask this"
-        " process meanwhile, and load nothing: a recall takes a tenth of a second.",
+        "Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing.",
         _option("port", "0: any that is free; else 8787, or one that is free.", kind="number"),
-        Parameter("browser", "flag", "Open the browser.", True, flags="--browser/--no-browser"),
-        _flag("background", "As a process of its own, until it is told to --stop."),
-        _flag("stop", "End that process."),
-        _flag("status", "Show that process; exit code 1: there is none."), whose="all"),
+        Parameter("browser", "flag", "Open the browser.", True, flags="--browser/--no-browser"), whose="all",
+        has_json=False),
     _command(
         "serve", "Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server.",
         "Without keys a request names its user; with --user all are that user's, and naming another is refused.",

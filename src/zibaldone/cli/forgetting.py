@@ -17,6 +17,7 @@ from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
+    from zibaldone.engine.forgetting import Receipt
     from zibaldone.log.retention import Retention, RetentionRule
 
 
@@ -101,6 +102,7 @@ def retention(call: CliCall) -> None:
 
     given, user = call.given, call.whose
     days, drop, dry_run = given["days"], given["drop"], given["dry_run"]
+    receipts: list[Receipt] = []  # of a dry run
     if (given["session"] or given["roles"] or drop) and days is None:
         raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")
     with call.opened() as memory:
@@ -121,19 +123,12 @@ def retention(call: CliCall) -> None:
                     if not confirmed(f"the next maintenance {receipt_summary(receipt)}"):
                         raise typer.Exit(NOTHING_FOUND)
             memory.user(user).retain(wanted)
-    if call.as_json:
-        shown = {"user": user, **out.fields_of(wanted)}
-        if dry_run:
-            shown["receipts"] = [receipt_object(receipt) for receipt in receipts]
-        out.write_json(shown)
-        return
-    for line in _lines(wanted):
-        out.write(line)
+    shown = {"user": user, **out.fields_of(wanted)}
     if dry_run:
-        for receipt in receipts:
-            out.write(receipt_summary(receipt))
-        if not receipts:
-            out.note("nothing would go now")
+        shown["receipts"] = list(map(receipt_object, receipts))
+    call.answer(shown, "\n".join((*_lines(wanted), *map(receipt_summary, receipts))))
+    if dry_run and not (receipts or call.as_json):
+        out.note("nothing would go now")
 
 
 def _without(rules: Sequence[RetentionRule], rule: RetentionRule) -> tuple[RetentionRule, ...]:

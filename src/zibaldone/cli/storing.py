@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
+from zibaldone.cli.input import open_database
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -65,16 +67,16 @@ def _key() -> str | bytes:
 
 
 def _show(call: CliCall, converted: Converted) -> None:
-    if call.as_json:
-        out.write_json(converted)
-        return
     what = "encrypted" if converted.encrypted else "decrypted: its files are plain"
     sizes = f"{converted.bytes_before / 1e6:.1f} MB before, {converted.bytes_after / 1e6:.1f} MB now"
-    out.write(f"{what} ({sizes})")
+    lines = [f"{what} ({sizes})"]
     if converted.others:
-        out.write(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
+        lines.append(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
     if converted.encrypted:
-        out.write("The plain files are deleted, not overwritten: backups and the disk may still have them.")
+        lines.append(
+            "The plain files are deleted, not overwritten: backups and the disk may still have them."
+        )
+    call.answer(converted, "\n".join(lines))
 
 
 @runs("wall")
@@ -86,9 +88,7 @@ def wall(call: CliCall) -> None:
         raise InvalidInput("a folder has no roles: give the URL of a memory in PostgreSQL")
     from zibaldone.storage.postgres import PostgresDatabase
 
-    database = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
-    try:
+    opened = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
+    with closing(opened) as database:
         database.admit(call.given["role"])
-    finally:
-        database.close()
     out.write(f"{call.given['role']} may serve {database.name}, with this key in ZIBALDONE_WALL_KEY")

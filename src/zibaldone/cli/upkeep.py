@@ -111,12 +111,7 @@ def rebuild(call: CliCall) -> None:
     with call.opened(chat=recorded(given["record"], given["on_miss"])) as memory:
         users = memory.users() if call.user is None else [call.user]
         done = [_done(call, memory, name, step) for name in users]
-    if call.as_json:
-        out.write_json(done)
-        return
-    for result in done:
-        for line in _lines(result):
-            out.write(line)
+    call.answer(done, "\n".join(line for result in done for line in _lines(result)) or None)
 
 
 def _done(call: CliCall, memory: Memory, user: str, step: str) -> BuildStatus | BuildDiff | RebuildEstimate:
@@ -154,15 +149,15 @@ def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
 
     head = f"{result.view} of {result.user}"
     if isinstance(result, BuildStatus):
-        serving = _build(result.serving) if result.serving else "nothing was read yet"
-        yield f"{head}: serving: {serving}"
+        yield f"{head}: serving: {_build(result.serving) if result.serving else 'nothing was read yet'}"
         if result.other:
             yield f"{head}: {result.standing}: {_build(result.other)}"
     elif isinstance(result, BuildDiff):
-        counted = (("added", result.added), ("gone", result.gone), ("changed", result.changed))
-        figures = ", ".join(f"{len(contents)} {word}" for word, contents in counted)
         vectors = "; the vectors are another embedder's" if result.other_vectors else ""
-        yield f"{head}: {result.same} the same, {figures}{vectors}"
+        yield (
+            f"{head}: {result.same} the same, {len(result.added)} added, {len(result.gone)} gone,"
+            f" {len(result.changed)} changed{vectors}"
+        )
         yield from (f"+ {_content(content)}" for content in result.added)
         yield from (f"- {_content(content)}" for content in result.gone)
         for pair in result.changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -80,23 +80,12 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
     )
 
 
-async def serve_stdio(
-    memory: AsyncMemory,
-    *,
-    user: str,
-    agent: str | None,
-    read_only: bool,
-    beside: AbstractContextManager[None],
-) -> None:
-    """Serve one user's memory over standard input and output, until the input ends; then close it.
-
-    `beside` is entered once the streams are the protocol's.
-    """
+async def serve_stdio(memory: AsyncMemory, *, user: str, agent: str | None, read_only: bool) -> None:
+    """Serve one user's memory over standard input and output, until the input ends; then close it."""
     caller = McpCaller(memory, user, agent, read_only)
     server = memory_server(lambda _: caller)
     async with memory, stdio_server() as (incoming, outgoing):
-        with beside:
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 class McpPart:
