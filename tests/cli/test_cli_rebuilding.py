@@ -17,13 +17,9 @@ def filled(run, opened):
     return run
 
 
-def test_from_an_estimate_to_a_rollback(filled):
+def test_from_a_build_to_a_rollback(filled):
     """Each step in a command of its own, and so in a process of its own."""
     ann = ("rebuild", "notes", "--user", "ann")
-    code, out, _ = filled(*ann, "--estimate", "--prices", "1,2,3")
-    assert code == 0
-    assert out.startswith("notes of ann: 3 messages: 0 calls, 0 prompt and 0 completion tokens, ")
-    assert out.splitlines()[1].endswith(" by these prices")
     code, out, _ = filled(*ann)
     assert code == 0
     assert "notes of ann: serving: build 1 (" in out
@@ -60,8 +56,6 @@ def test_at_once(filled):
         (["dreams"], "no view 'dreams'"),
         (["messages", "--user", "nobody"], "no user 'nobody'"),
         (["messages", "--diff", "--switch"], "one thing at a time: --diff or --switch"),
-        (["messages", "--prices", "1,2,3"], "give --estimate too"),
-        (["messages", "--estimate", "--prices", "1,2"], "three numbers"),
         (["messages", "--user", "ann", "--rollback"], "is kept"),
     ],
 )

@@ -6,7 +6,7 @@ import json
 import pytest
 from sqlalchemy import event, text
 
-from zibaldone import InvalidInput, ModelFailed, Prices
+from zibaldone import InvalidInput, ModelFailed
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
 
@@ -319,10 +319,9 @@ def test_a_switch_to_what_other_models_began(opened, memory):
         (lambda memory: memory.builds.rollback("notes", user="ann"), "until the next rebuild"),
         (lambda memory: memory.builds.discard("notes", user="ann"), "only what serves"),
         (lambda memory: memory.builds.diff("notes", user="ann"), "beside=True"),
-        (lambda memory: memory.builds.estimate("dreams", user="ann"), "no view 'dreams'"),
+        (lambda memory: memory.builds.status("dreams", user="ann"), "no view 'dreams'"),
         (lambda memory: memory.builds.rebuild(user="ann", beside=1), "beside must be True or False"),
         (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must have a name"),
-        (lambda memory: Prices(prompt=-1), "prompt must be"),
     ],
 )
 def test_bad_input_names_the_fix(memory, call, says):
@@ -350,21 +349,3 @@ def test_of_nobody_nothing_is_made(memory):
     builds = memory.builds.rebuild(user="nobody", beside=True)
     assert (builds.serving, builds.other) == (None, None)
     assert memory.users() == ["ann"]
-
-
-def test_an_estimate_is_what_a_rebuild_then_asks(memory, bad):
-    """As many calls and texts, and money by the prices; nothing is asked and nothing is stored."""
-    estimate = memory.builds.estimate(
-        "notes", user="ann", chat=bad, prices=Prices(prompt=2.0, completion=8.0)
-    )
-    assert bad.requests == []
-    assert memory.admin.usage() == []
-    assert len(states(memory, "notes")) == 1
-    memory.builds.rebuild("notes", user="ann", chat=bad)
-    assert estimate.calls == len(bad.requests) == 1
-    sent = sum(memory.admin.count_tokens(turn.content) for turn in bad.requests[0].turns)
-    assert estimate.prompt_tokens == sent
-    assert estimate.money == pytest.approx((2 * sent + 8 * estimate.completion_tokens) / 1e6)
-    embedded = memory.builds.estimate("messages", user="ann")
-    assert (embedded.calls, embedded.embedded_texts) == (0, len(TALK))
-    assert embedded.embedded_tokens == sum(memory.admin.count_tokens(words) for words in TALK)

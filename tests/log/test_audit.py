@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import Filter, InvalidInput, Memory, Retention, StorageBusy
+from zibaldone import Filter, InvalidInput, Memory, Retention, RetentionRule, StorageBusy
 from zibaldone.log.audit import acting
 from zibaldone.testing import HashEmbedder
 
@@ -64,7 +64,7 @@ def test_who_read_wrote_and_forgot(noted, tmp_path, clock):
 
 def test_setting_what_goes_by_itself(noted):
     """It is a write: who set it is known, also where the default was set again."""
-    noted.user("ann").retain(Retention(decay_days=90))
+    noted.user("ann").retain(Retention([RetentionRule(9000)]))
     noted.user("ann").retain(None)
     assert lines(noted) == [("write", "retain", "library", 1)] * 2
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from zibaldone.api.wiring import Wiring, to_chat_model, to_embedder
 from zibaldone.core.threads import Awaited, awaited
-from zibaldone.core.validation import Key, flag, function, key, option
+from zibaldone.core.validation import Key, flag, function, key
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
-from zibaldone.engine.rebuilding.estimate import RebuildEstimate
 from zibaldone.engine.rebuilding.rebuilder import OWN, Own
 from zibaldone.log.audit import audited
 from zibaldone.models.base import ChatModel, Embedder
-from zibaldone.models.meter import Prices
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.views.base import View
 
@@ -48,24 +46,6 @@ class Builds:
             return self._rebuilder.rebuild(whose, chosen, progress)
         given = None if chat is OWN and embedder is OWN else self._models(chat, embedder)
         return self._rebuilder.grow(whose, chosen, given, progress)
-
-    def estimate(
-        self,
-        view: str = "messages",
-        *,
-        user: Key,
-        chat: ChatModel | Own | None = OWN,
-        prices: Prices | None = None,
-    ) -> RebuildEstimate:
-        """Calls, tokens, and money by your `prices` that such a rebuild would take; asks no model.
-
-        Measured on the user's newest 512 messages, which the view reads and keeps nothing of; see
-        `rebuilding.estimate` for what is not foreseen.
-        """
-        whose, chosen = key("user", user), self._view(view)
-        option("prices", prices, Prices)
-        answering = self._wiring.chat if chat is OWN else to_chat_model(chat)
-        return self._rebuilder.estimate(whose, chosen, answering, shared_static_embedder(), prices)
 
     def status(self, view: str = "messages", *, user: Key) -> BuildStatus:
         """The build that serves the user, and the one that stands beside it or is kept."""
@@ -126,7 +106,6 @@ class AsyncBuilds(Awaited[Builds]):
     """See Builds; every method is awaited."""
 
     rebuild = awaited(Builds.rebuild)
-    estimate = awaited(Builds.estimate)
     status = awaited(Builds.status)
     diff = awaited(Builds.diff)
     switch = awaited(Builds.switch)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
+from typing import Final, Literal, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.core.fork_safety import ForkSafeLock
@@ -20,12 +20,9 @@ from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus, diff
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
-from zibaldone.models.meter import Meter, Prices
+from zibaldone.models.meter import Meter
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, ViewStore
-
-if TYPE_CHECKING:
-    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
 
 V = TypeVar("V", bound=View)
 R = TypeVar("R")
@@ -197,26 +194,6 @@ class Rebuilder:
             step = self._steps(user, progress)
             maintenance.grow(self._database, variant.view, generation, on_step=step, at_once=True)
         return self.builds(user, view)
-
-    def estimate(
-        self,
-        user: str,
-        view: View,
-        chat: ChatModel | None,
-        free: Embedder,
-        prices: Prices | None,
-    ) -> RebuildEstimate:
-        """Estimate a rebuild with this chat model, or none; `free` is an embedder that costs nothing."""
-        from zibaldone.engine.rebuilding.estimate import estimate
-
-        of_view.compared(view)
-
-        def make(counting: Embedder, asker: Asker) -> View:
-            return self._wire(counting, asker, None)[view.name]
-
-        asks_model = chat is not None
-        tokenizer = self._tokenizer
-        return estimate(self._database, user, make, free, tokenizer, asks_model=asks_model, prices=prices)
 
     def builds(self, user: str, view: View) -> BuildStatus:
         """Read the builds of a user's view."""
