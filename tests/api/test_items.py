@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
-import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone import AsyncMemory, IdConflict, InvalidInput, ItemPut
+from zibaldone import IdConflict, InvalidInput, ItemPut
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 JSON = st.recursive(
@@ -208,20 +207,3 @@ def test_a_session_of_an_items_name_is_no_item(memory, items):
     memory.add("hello", user="ann", session="zibaldone:items/prefs/drink")
     assert items.get(("prefs",), "drink") is None
     assert items.search(()) == []
-
-
-def test_awaited(tmp_path):
-    """AsyncMemory's items do the same."""
-
-    async def use():
-        async with AsyncMemory(tmp_path / "memory") as memory:
-            items = memory.user("ann").items
-            await items.put(("a",), "b", {"n": 1})
-            await items.put_all([ItemPut(("a",), "c", {"n": 2})])
-            assert (await items.get(("a",), "b")).value == {"n": 1}
-            assert len(await items.history(("a",), "b")) == 1
-            assert len(await items.search((), where=lambda item: item.value["n"] > 1)) == 1
-            assert await items.namespaces() == [("a",)]
-            assert (await items.delete([(("a",), "b")])).messages == 1
-
-    anyio.run(use)

@@ -1,15 +1,10 @@
 """memory.user(name).topics: documents out, edits back in, and the wall between users."""
 
-import inspect
-
-import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memories import open_async_memory
 from zibaldone import Config, InvalidInput, Memory
-from zibaldone.api.documents import AsyncTopics, Topics
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.markdown.document import render_body
@@ -249,39 +244,3 @@ def test_an_embedder_that_is_down(opened, tmp_path):
     memory.maintain(user="ann", views=["messages", "topics"])
     assert "trout" in said(topics)
     assert "tuna" not in said(topics)
-
-
-NAMES = sorted(name for name in vars(Topics) if not name.startswith("_"))
-
-
-def test_async_names():
-    """Every public name of one is a public name of the other."""
-    assert sorted(name for name in vars(AsyncTopics) if not name.startswith("_")) == NAMES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_async_signatures(name):
-    """Parameters, defaults, annotations and return types are the same; the methods are awaited."""
-    one, other = vars(Topics)[name], vars(AsyncTopics)[name]
-    assert inspect.iscoroutinefunction(other)
-    assert inspect.signature(one) == inspect.signature(other)
-
-
-def test_async_behaviour(topics, tmp_path, clock):
-    """Each method gives what that of Topics gives."""
-    topics.export(tmp_path / "out")
-
-    async def main():
-        options = {"embedder": HashEmbedder(), "topics": SMALL, "chat": None, "clock": clock}
-        async with open_async_memory(tmp_path / "memory", **options) as memory:
-            other = memory.user("ann").topics
-            assert await other.documents() == topics.documents()
-            assert await other.catalogue() == topics.catalogue()
-            assert await other.document("CURRENT") == topics.document("CURRENT")
-            assert await other.text("CURRENT") == topics.text("CURRENT")
-            assert (await other.tools()).call("list_docs", {}) == topics.tools().call("list_docs", {})
-            assert (await other.export(tmp_path / "out")).folder == tmp_path / "out"
-            return await other.edit("CURRENT", topics.text("CURRENT") + "- I like rye bread.\n", before=None)
-
-    assert [message.content for message in anyio.run(main).edits] == ["I like rye bread."]
-    assert "rye bread" in said(topics)
