@@ -1,4 +1,4 @@
-"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders, torn rows."""
+"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders."""
 
 import dataclasses
 import os
@@ -7,10 +7,8 @@ import signal
 import sys
 
 import pytest
-from sqlalchemy import update
 
-from zibaldone import Memory, StorageBusy, StorageCorrupt
-from zibaldone.storage.schema import units
+from zibaldone import StorageBusy
 from zibaldone.testing import HashEmbedder
 
 
@@ -110,16 +108,3 @@ def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatc
     monkeypatch.undo()
     again = opened()
     assert all(b"Mortimer" not in path.read_bytes() for path in again.path.iterdir())
-
-
-def test_a_torn_vector_is_told_and_rebuilt(opened):
-    """A damaged row is a typed error that names the fix, and the fix works."""
-    memory = opened()
-    memory.add("Our cat is called Mortimer.", user="ann")
-    with memory._database.write() as connection:
-        connection.execute(update(units).values(vector=b"\0\0\0"))
-    again: Memory = opened()
-    with pytest.raises(StorageCorrupt, match="rebuild"):
-        again.recall("cat", user="ann")
-    again.builds.rebuild(user="ann")
-    assert "Mortimer" in again.recall("What is our cat called?", user="ann").text

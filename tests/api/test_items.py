@@ -123,13 +123,6 @@ def test_a_deleted_item_is_in_no_file(memory, items):
     assert memory.admin.check().ok
 
 
-def test_forgetting_takes_items_with_it(memory, items):
-    """All of a user's, or those of before a time."""
-    items.put((), "a", {"n": 1})
-    memory.forget(user="ann", everything=True)
-    assert items.search(()) == []
-
-
 def test_puts_are_stored_together_or_not_at_all(items):
     """One that is not JSON keeps the others out."""
     with pytest.raises(InvalidInput, match="JSON"):

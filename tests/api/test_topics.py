@@ -1,10 +1,8 @@
 """memory.user(name).topics: documents out, edits back in, and the wall between users."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from zibaldone import Config, InvalidInput, Memory
+from zibaldone import InvalidInput
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.markdown.document import render_body
@@ -95,17 +93,6 @@ def test_edits_survive_a_rebuild(topics, small):
     assert small.admin.check().ok
 
 
-def test_a_removal_survives_a_rebuild(topics, small):
-    """A sentence that a person took out stays out, and no recall of the topics finds it."""
-    (doc,) = (doc for doc in topics.documents() if "walnuts" in render_body(doc.body))
-    lines = topics.text(doc.id).splitlines(True)
-    left = [line for line in lines if line[:2] != "- " or "walnuts" not in line]
-    assert len(topics.edit(doc.id, "".join(left)).edits) == 1
-    for _ in range(2):
-        assert "walnuts" not in said(topics)
-        small.builds.rebuild(user="ann", view="topics")
-
-
 def test_exporting_over_an_earlier_export(topics, small, tmp_path):
     """Its files are replaced, those of documents that are gone removed, and files of others left alone."""
     out = tmp_path / "out"
@@ -193,36 +180,6 @@ def test_an_added_line_comes_from_its_edit(topics, small):
         assert edit.seq in {citation.seq for citation in recalled.citations}
         small.forget(user="ann", seqs=[edit.seq])
         assert "zither" not in said(topics)
-
-
-def test_a_forgotten_paragraph(topics, small):
-    """Its words go at once, from documents as from the log; a title that was edited is no edit."""
-    (doc, *_) = topics.documents()
-    text = topics.text(doc.id).replace("# ", "# Zebras ", 1) + "\nZinnias grow here.\n"
-    done = topics.edit(doc.id, text)
-    assert len(done.edits) == 1
-    assert "Zebras" not in said(topics)
-    assert "Zinnias" in said(topics)
-    small.forget(user="ann", seqs=[message.seq for message in done.edits])
-    assert "Zinnias" not in topics.text(doc.id)
-
-
-@settings(max_examples=8, deadline=None)
-@given(st.data())
-@pytest.mark.wide
-def test_any_lines_can_be_taken_out(tmp_path_factory, data):
-    """Whatever bullets a person deletes, those are gone afterwards, and all others stay."""
-    with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), config=Config(topics=SMALL)) as memory:
-        memory.add(TALK, user="ann")
-        memory.maintain(user="ann", views=["topics"])
-        topics = memory.user("ann").topics
-        bullets = [line for line in said(topics).splitlines() if line.startswith("- ")]
-        gone = set(data.draw(st.lists(st.sampled_from(bullets), unique=True)))
-        for doc in topics.documents():
-            before = topics.text(doc.id)
-            left = "\n".join(line for line in before.split("\n") if line not in gone)
-            assert topics.edit(doc.id, left, before=before).conflicts == ()
-        assert {line for line in said(topics).splitlines() if line.startswith("- ")} == set(bullets) - gone
 
 
 def test_an_embedder_that_is_down(opened, tmp_path):
