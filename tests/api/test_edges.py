@@ -12,15 +12,6 @@ from zibaldone import StorageBusy
 from zibaldone.testing import HashEmbedder
 
 
-def test_a_year_in_the_question_is_no_reason_to_answer(memory):
-    """A day that memory knows is one; a whole year, or a day without anything said, is not."""
-    memory.add({"content": "We painted the hall.", "time": "2023-05-08"}, user="ann")
-    year = memory.recall("What is the boiling point of mercury in 2023?", user="ann")
-    day = memory.recall("What happened on 8 May 2023?", user="ann")
-    assert day
-    assert year.confidence < day.confidence / 2
-
-
 def test_a_recall_can_be_pickled_and_holds_its_candidates_alone(memory):
     """Whoever keeps or sends a recall keeps nothing of the memory that was no candidate."""
     cats = [f"Our cat is called Mortimer, I said {number} times." for number in range(60)]
