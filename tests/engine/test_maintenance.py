@@ -8,7 +8,7 @@ import pytest
 from zibaldone import Message, log
 from zibaldone.engine import generations
 from zibaldone.engine.generations import serving
-from zibaldone.engine.maintenance import advance, commit_new, rebuild
+from zibaldone.engine.maintenance import advance, rebuild
 from zibaldone.errors import ModelFailed
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
@@ -101,19 +101,3 @@ def test_a_first_build_beside_a_rebuild(database):
     assert {number for number, _ in other.committed} == {1}
     assert state(database, view) == (1, "one", 4)
     assert other.dropped == [1, 2]
-
-
-@pytest.mark.parametrize("fingerprint", ["one", "two"])
-def test_fresh_messages_wait_behind_others(database, fingerprint):
-    """A view that lags, or that serves another model's generation, is left to advance."""
-    view = Reader()
-    append(database, 1)
-    assert advance(database, "ann", view)
-    if fingerprint == "one":
-        append(database, 1)
-    other = Reader(fingerprint)
-    with database.write() as connection:
-        stored = log.append(connection, "ann", [Message("b")], NOW).stored
-        assert not commit_new(connection, "ann", other, stored, 1)
-    assert other.committed == []
-    assert state(database, view) == (1, "one", 1)
