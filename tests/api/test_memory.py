@@ -5,10 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import (
-    Imported,
-    InvalidInput,
-)
+from zibaldone import Imported, InvalidInput
 
 TALK = [
     {"id": "1", "name": "Ann", "content": "My dentist is Dr. Moss.", "time": "2024-01-02T09:00+02:00"},

@@ -344,13 +344,7 @@ class Wiring:
         note = f"there are no messages of user {shown(user)}"
         return replace(nothing, trace=replace(nothing.trace, note=note))
 
-    def passages(
-        self,
-        database: Database,
-        question: Question,
-        most: int,
-        narrowing: Narrowing,
-    ) -> Passages:
+    def passages(self, database: Database, question: Question, most: int, narrowing: Narrowing) -> Passages:
         """The `most` best passages for a question, of the messages view and the notes."""
         user = question.scope.user
         return search(

@@ -109,13 +109,7 @@ def _of_row(row: Any) -> Generation:
 
 
 def start(
-    connection: Connection,
-    user: str,
-    view: View,
-    *,
-    serving: bool,
-    beside: bool = False,
-    chat: str = "",
+    connection: Connection, user: str, view: View, *, serving: bool, beside: bool = False, chat: str = ""
 ) -> Generation:
     """Begin a generation under an unused number; with `beside` it waits to be chosen."""
     c = view_states.c

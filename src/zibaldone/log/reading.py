@@ -229,11 +229,7 @@ def _faults_of(row: Any) -> Iterator[str]:
 
 
 def seqs_where(
-    connection: Connection,
-    user: str,
-    *,
-    session: str | None = None,
-    before: datetime | None = None,
+    connection: Connection, user: str, *, session: str | None = None, before: datetime | None = None
 ) -> list[int]:
     """Seqs of the messages of a session, or that happened before a time; of all by default."""
     conditions: list[ColumnElement[bool]] = [messages.c.user == user]
