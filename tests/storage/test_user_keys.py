@@ -1,6 +1,5 @@
 """Keys of users: what is stored says nothing without them, and a user is forgotten by destroying one."""
 
-import json
 import os
 import shutil
 import signal
@@ -18,6 +17,7 @@ from zibaldone import (
     KeyDestroyed,
     KeyMissing,
     MemAttention,
+    Message,
     NotEncrypted,
     Placement,
     Retention,
@@ -31,6 +31,7 @@ from zibaldone import (
 )
 from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
+from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
@@ -504,12 +505,11 @@ def test_what_nobody_sealed_is_damage(sealed):
 
 
 @WIDELY
-def test_several_users_in_one_transaction_have_each_their_own_key(sealed, tmp_path):
-    """As in a strict import of what two said: one's key does not open the other's."""
-    memory, path = sealed(), tmp_path / "both.jsonl"
-    said = [{"id": user, "user": user, "content": f"Said by {user}."} for user in ("ann", "zoe")]
-    path.write_text("\n".join(map(json.dumps, said)))
-    assert memory.admin.import_(path, strict=True).added == 2
+def test_several_users_in_one_transaction_have_each_their_own_key(sealed):
+    """As in an import of what two said: one's key does not open the other's."""
+    memory = sealed()
+    parts = [(user, [Message(f"Said by {user}.", session="s")]) for user in ("ann", "zoe")]
+    ingest(memory._database, memory._wiring.messages, parts, memory._wiring.now())
     memory.forget(user="ann", everything=True, shred=True)
     assert memory.messages(user="ann") == []
     assert [message.content for message in memory.messages(user="zoe")] == ["Said by zoe."]

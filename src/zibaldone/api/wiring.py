@@ -370,7 +370,7 @@ class Wiring:
         view = self.variants.serving(user, self.messages)
         # Vectors of another embedder may take long, and are the worker's to make.
         later = self.worker is not None and self.embedder is not shared_static_embedder()
-        appended = ingest(self.database, view, user, messages, self.now(), later=later)
+        (appended,) = ingest(self.database, view, [(user, messages)], self.now(), later=later)
         self.notify(user)
         return appended.stored
 

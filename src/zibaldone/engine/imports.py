@@ -19,7 +19,6 @@ from zibaldone.errors import InvalidImport
 from zibaldone.importers.attached_files import AttachedFiles, WithFiles
 from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.importing import ImportReading, as_error
-from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.views.base import View
 
@@ -204,8 +203,6 @@ class _Store:
 
     def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
         """Store what is new; only that is embedded, so that importing again is quick."""
-        if self.connection is not None:
-            means(self.connection, user)
         sifted = self._sift(user, messages, again=again)
         new = files = 0
         refused: list[NotImported] = []
@@ -231,7 +228,9 @@ class _Store:
     def _store(self, user: str, messages: Sequence[Message]) -> int:
         if self.connection is not None:
             return log.append(self.connection, user, messages, self.now(), keep_first=True).new
-        return ingest(self.database, self.view_of(user), user, messages, self.now(), keep_first=True).new
+        given = [(user, messages)]
+        (appended,) = ingest(self.database, self.view_of(user), given, self.now(), keep_first=True)
+        return appended.new
 
 
 def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:

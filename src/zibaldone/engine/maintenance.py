@@ -74,13 +74,15 @@ def commit_new(
     return True
 
 
-def advance(database: Database, user: str, view: View) -> bool:
+def advance(
+    database: Database, user: str, view: View, on_step: Callable[[int], None] = lambda _: None
+) -> bool:
     """Bring the view to the end of the log; False if a model failed on the way.
 
     Committed batches stay, and the next call continues after them.
     """
     try:
-        catch_up(database, user, view)
+        catch_up(database, user, view, on_step=on_step)
     except ModelFailed as error:
         _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
         return False
