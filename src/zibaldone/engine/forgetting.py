@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -188,18 +187,11 @@ def preview(
 ) -> Receipt:
     """Return the receipt of a dry run."""
     with damage_is_named(database, user, views), database.read(user) as connection:
-        seqs, texts, lost = _planned(connection, views, user, selected, keep_texts=keep_texts)
+        seqs = _select(connection, user, selected)
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
+        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
     note_read(database, user, seqs)
     return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
-
-
-def _planned(
-    connection: Connection, views: Sequence[ViewStore], user: str, selected: Selector, *, keep_texts: bool
-) -> _Gone:
-    seqs = _select(connection, user, selected)
-    texts = texts_at(connection, user, seqs) if keep_texts else ()
-    lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-    return seqs, texts, lost
 
 
 def _remove(
@@ -265,16 +257,22 @@ def _fits(database: Database, user: str, selected: Selector) -> bool:
 def _remove_in_steps(
     database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, keep_texts: bool
 ) -> _Gone:
-    planned = partial(_planned, views=views, user=user, selected=selected, keep_texts=keep_texts)
+    def planned(connection: Connection) -> tuple[int, _Gone]:
+        seqs = _select(connection, user, selected)
+        texts = texts_at(connection, user, seqs) if keep_texts else ()
+        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        return log.state(connection, user).version, (seqs, texts, lost)
+
     with database.read(user) as connection:
         damaged = log.damaged(connection, user, _select(connection, user, selected))
     if damaged:
         _write(database, user, lambda connection: log.empty(connection, user, damaged))
     with database.read(user) as connection:  # outside of the write lock: it may take long
-        version, plan = log.state(connection, user).version, planned(connection)
+        plan = planned(connection)
 
     def note(connection: Connection) -> _Gone:
-        gone = plan if log.state(connection, user).version == version else planned(connection)
+        same = log.state(connection, user).version == plan[0]
+        gone = (plan if same else planned(connection))[1]
         if gone[0]:
             forgetting_steps.note(connection, database, user, gone[0])
         if selected.everything and drop_named_sessions(connection, user):
