@@ -38,7 +38,7 @@ class Config:
     None: the embedded one. It may be another one each time: what is stored does not depend on it. `ceilings`
     limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy` and `topics`
     theirs. `maintained` names the views that are kept in step with the log without being asked for; others
-    can still be maintained and recalled by name. `retention` is what goes by itself, and what fades, of users
+    can still be maintained and recalled by name. `retention` is what goes by itself of users
     for whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads,
     writes and forgets. With `background`, threads maintain while the program does other things; `workers` is
     how many users, and how many model calls of one user, go side by side in a maintenance.

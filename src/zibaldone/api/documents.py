@@ -25,13 +25,7 @@ from zibaldone.engine.inspection import read_view
 from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
 from zibaldone.views.base import Generation
-from zibaldone.views.topics.editing import (
-    Conflict,
-    Edit,
-    conflict_diff,
-    diff,
-    to_messages,
-)
+from zibaldone.views.topics.editing import Conflict, Edit, conflict_diff, diff, to_messages
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.document import Document, parse, render
 from zibaldone.views.topics.markdown.entry import When

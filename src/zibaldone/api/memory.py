@@ -152,7 +152,7 @@ class Memory:
 
     @property
     def builds(self) -> Builds:
-        """Builds of views: rebuild, estimate, status, diff, switch, rollback, discard."""
+        """Builds of views: rebuild, status, diff, switch, rollback, discard."""
         from zibaldone.api.builds import Builds
 
         return Builds(self._wiring)
@@ -302,9 +302,7 @@ class Memory:
         sources = sources or chosen  # asked alone, notes are what is recalled
         needed = list(dict.fromkeys([*chosen, wiring.messages]))  # the question is read against messages
 
-        def of_one(
-            question: Question, narrowing: Narrowing, decay_days: float | None, *, rules: bool
-        ) -> Recall:
+        def of_one(question: Question, narrowing: Narrowing, *, rules: bool) -> Recall:
             whose = question.scope.user
             serving = partial(wiring.variants.serving, whose)
 
@@ -320,7 +318,6 @@ class Memory:
                     messages=serving(wiring.messages),
                     notes=serving(wiring.notes) if with_notes else None,
                     narrowing=narrowing,
-                    decay_days=decay_days,
                     reranker=wiring.reranker,
                     order=taken_by,
                     rules=rules,
@@ -330,8 +327,8 @@ class Memory:
                 return wiring.variants.steadily(whose, needed, recalled)
 
         whose = question.scope.user
-        decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
-        own = of_one(question, narrowing, decay_days, rules=True)
+        scopes = wiring.shared_with(whose, shared, session)
+        own = of_one(question, narrowing, rules=True)
         if not scopes:
             return own if own or own.trace.decisions else wiring.with_reason(own, whose)
         elsewhere = narrowing.elsewhere()
@@ -339,9 +336,8 @@ class Memory:
         missing: dict[str, str] = {}
         for scope in scopes:
             try:
-                decay_days, _ = wiring.fading_and_shared(scope, (), None)
                 of_scope = replace(question, scope=Scope(scope, session))
-                beside[scope] = of_one(of_scope, elsewhere, decay_days, rules=False)
+                beside[scope] = of_one(of_scope, elsewhere, rules=False)
             except ZibaldoneError as error:  # one's own is answered all the same
                 missing[scope] = f"{scope!r} was not recalled: {error}"
         united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
@@ -412,7 +408,7 @@ class Memory:
 
         whose = key("user", user)
         wiring = self._wiring
-        _, scopes = wiring.fading_and_shared(whose, shared, narrowed.scope_session())
+        scopes = wiring.shared_with(whose, shared, narrowed.scope_session())
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
@@ -442,7 +438,7 @@ class Memory:
             )
 
         def still_there(scope: str, seqs: Collection[int]) -> bool:
-            if scope and scope not in wiring.fading_and_shared(whose, None, None)[1]:
+            if scope and scope not in wiring.shared_with(whose, None, None):
                 return False
             with self._database.read(scope or whose) as connection:
                 return log.present(connection, scope or whose, seqs) >= set(seqs)
@@ -490,23 +486,22 @@ class Memory:
         question = wiring.unread_question(query, user, session, room, now, timeout_s)
         whose = question.scope.user
 
-        def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Passages:
+        def of_one(question: Question, narrowing: Narrowing) -> Passages:
             def searched() -> Passages:
-                return wiring.passages(question, most, narrowing, decay_days)
+                return wiring.passages(question, most, narrowing)
 
             views: list[View] = [wiring.messages, wiring.notes]
             searching = question.scope.user
             with wiring.recalling(searching, views):
                 return wiring.variants.steadily(searching, views, searched)
 
-        decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
-        own = of_one(question, narrowing, decay_days)
+        scopes = wiring.shared_with(whose, shared, session)
+        own = of_one(question, narrowing)
         if not scopes:
             return own
         elsewhere, passages = narrowing.elsewhere(), {"": own}
         for scope in scopes:
-            decay_days, _ = wiring.fading_and_shared(scope, (), None)
-            passages[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere, decay_days)
+            passages[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere)
         united = unite_passages(passages, most)
         for scope in scopes:
             note_read(self._database, scope, [unit for unit in united if unit.scope == scope])

@@ -185,25 +185,21 @@ def text(name: str) -> str | None:
 def whole(name: str, least: int = 0) -> int | None:
     """The number that a ZIBALDONE_* variable is set to. Raises InvalidInput."""
     value = text(name)
-    if value is None:
-        return None
     try:
-        number = int(value)
-    except ValueError as error:
-        raise InvalidInput(f"{_PREFIX}{name} must be a whole number, not {value!r}") from error
-    if number < least:
+        number = None if value is None else int(value)
+    except ValueError:
+        number = least - 1
+    if number is not None and number < least:
         raise InvalidInput(f"{_PREFIX}{name} must be a whole number of at least {least}, not {value!r}")
     return number
 
 
 def _number(name: str, default: float) -> float:
     value = text(name)
-    if value is None:
-        return default
     try:
-        number = float(value)
-    except ValueError as error:
-        raise InvalidInput(f"{_PREFIX}{name} must be a number, not {value!r}") from error
+        number = default if value is None else float(value)
+    except ValueError:
+        number = 0.0
     if not 0 < number < float("inf"):
         raise InvalidInput(f"{_PREFIX}{name} must be a number above 0, not {value!r}")
     return number

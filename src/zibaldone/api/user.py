@@ -185,7 +185,7 @@ class User:
         return attachments_of(message.metadata, files) if message else []
 
     def retention(self) -> Retention:
-        """The policy by which the user's messages go by themselves, and old ones fade."""
+        """The policy by which the user's messages go by themselves."""
         with self._database.read(self._user) as connection:
             return retaining.of_user(connection, self._user, self._wiring.default_retention)
 
@@ -196,7 +196,7 @@ class User:
 
     @audited("write")
     def retain(self, policy: Retention | None) -> None:
-        """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
+        """Set what of the user's messages goes by itself; None: the memory's default.
 
         It holds from the next maintenance and the next recall on, in every process; `retention` shows it.
         """

@@ -311,22 +311,19 @@ class Wiring:
             before=given and given + timedelta(microseconds=1),
         )
 
-    def fading_and_shared(
-        self, user: str, shared: Sequence[Key] | None, session: str | None
-    ) -> tuple[float | None, tuple[str, ...]]:
-        """How old words of a user fade, and which of the memories shared with them to recall.
+    def shared_with(self, user: str, shared: Sequence[Key] | None, session: str | None) -> tuple[str, ...]:
+        """The memories shared with a user that are to be recalled.
 
         None: all of them, or none where it is about a session of their own. Raises NotGranted.
         """
         named = None if shared is None else sorted(keys("shared", shared))
+        if named == [] or (named is None and session is not None):
+            return ()
         with self.database.read(user) as connection:
-            decay_days = retaining.of_user(connection, user, self.default_retention).decay_days
-            if named == [] or (named is None and session is not None):
-                return decay_days, ()
             granted = grants.granted(connection, user)
         for scope in named or ():
             grants.must_be_granted(granted, scope, user)
-        return decay_days, tuple(granted if named is None else named)
+        return tuple(granted if named is None else named)
 
     def with_reason(self, nothing: Recall, user: str) -> Recall:
         """An empty recall that says where there is nothing of the user at all."""
@@ -336,13 +333,7 @@ class Wiring:
         note = f"there are no messages of user {shown(user)}"
         return replace(nothing, trace=replace(nothing.trace, note=note))
 
-    def passages(
-        self,
-        question: Question,
-        most: int,
-        narrowing: Narrowing,
-        decay_days: float | None = None,
-    ) -> Passages:
+    def passages(self, question: Question, most: int, narrowing: Narrowing) -> Passages:
         """The `most` best passages for a question, of the messages view and the notes."""
         user = question.scope.user
         return search(
@@ -354,7 +345,6 @@ class Wiring:
             tokenizer=self.tokenizer,
             own=self.model_tokens,
             narrowing=narrowing,
-            decay_days=decay_days,
         )
 
     def notify(self, *users: str) -> None:

@@ -112,13 +112,10 @@ def retention(call: CliCall) -> None:
             session = given["session"] if drop else call.options(memory)["session"]
             rule = RetentionRule(days, session, tuple(given["roles"] or ()))
             wanted = replace(wanted, rules=_without(wanted.rules, rule) if drop else (*wanted.rules, rule))
-        if given["decay"] is not None or given["forget_below"] is not None:
-            kept = wanted.decay_days if given["decay"] is None else given["decay"]
-            wanted = replace(wanted, decay_days=kept, forget_below=given["forget_below"])
         if dry_run:
             receipts = memory.admin.apply_retention(user=user, policy=wanted, dry_run=True)
         elif wanted != now_set:
-            if not (given["yes"] or set(wanted.deleting) <= set(now_set.deleting)):
+            if not (given["yes"] or set(wanted.rules) <= set(now_set.rules)):
                 for receipt in memory.admin.apply_retention(user=user, policy=wanted, dry_run=True):
                     if not confirmed(f"the next maintenance {receipt_summary(receipt)}"):
                         raise typer.Exit(NOTHING_FOUND)
@@ -144,8 +141,4 @@ def _lines(wanted: Retention) -> list[str]:
         + (f", of {' and '.join(rule.roles)}" if rule.roles else "")
         for rule in wanted.rules
     ]
-    if wanted.decay_days is not None:
-        below = wanted.forget_below
-        gone = "nothing goes by it" if below is None else f"what counts less than {below:g} goes"
-        lines.append(f"what is {wanted.decay_days:g} days old counts 1/e; {gone}")
     return lines or ["everything stays"]

@@ -12,7 +12,6 @@ from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.api.memory import Memory
     from zibaldone.server.keys import KeyStore, ServerKey
 
 _USUAL_PORT = 8787

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.input import open_database
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:

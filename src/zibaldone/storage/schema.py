@@ -399,7 +399,7 @@ exports = _user_table(  # exported files: forgetting does not reach them, but ve
 
 retention = _user_table(  # policies of users who have their own
     "retention",
-    Column("policy", SealedText(), nullable=False),  # JSON: rules, decay_days, forget_below
+    Column("policy", SealedText(), nullable=False),  # JSON: rules
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 
