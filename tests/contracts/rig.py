@@ -21,7 +21,7 @@ from zibaldone.engine.forgetting import Receipt, Selector
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question
+from zibaldone.recall.recall import read_question
 from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database

@@ -26,7 +26,7 @@ class Steps(UnitsView):
     def prepare(self, messages, basis=None, progress=None):
         """Nothing to read."""
 
-    def commit(self, connection, generation, messages, prepared):
+    def commit(self, connection, generation, seqs, prepared):
         """Nothing to write."""
 
     def retrieve(self, take_snapshot, query):

@@ -92,9 +92,7 @@ def test_the_successor_comes_though_nobody_offered_it(filled):
     """It is made of the log, right before the one that it replaces, with its score."""
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
     candidates = [unit for unit in filled.search("soup", user="ann") if unit.sources == (2,)]
-    ranked = current_first(
-        filled._database, filled._wiring.notes, [*candidates, old], question(filled), filled._wiring.tokenizer
-    )
+    ranked = ordered(filled, [*candidates, old])
     assert [unit.text for unit in ranked] == ["I made soup.", NEW, OLD]
     assert ranked[1].score == old.score
     assert ranked[1].tokens == filled.search("manager Lee now", user="ann")[0].tokens
@@ -112,9 +110,7 @@ def test_of_a_chain_the_newest_comes(filled):
     """The others are marked, each with its words and their own day."""
     say(filled, "My manager is Ada Moss now.", start=START + timedelta(days=9))
     (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(
-        filled._database, filled._wiring.notes, [old], question(filled), filled._wiring.tokenizer
-    )
+    ranked = ordered(filled, [old])
     assert [unit.text for unit in ranked] == ["My manager is Ada Moss now.", OLD]
     marks = [line.partition("[")[2] for line in lines(ask(filled)) if "no longer holds" in line]
     assert marks == ["no longer holds, since Wed 17 Jan 2024: “My manager is Ada Moss now.”]"] * 2
@@ -170,9 +166,7 @@ def test_a_chain_is_the_same_wherever_the_view_has_read_to(memory, read):
     found = ask(memory)
     assert sum("no longer holds" in line for line in lines(found)) == 2
     (old,) = (unit for unit in memory.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(
-        memory._database, memory._wiring.notes, [old], question(memory), memory._wiring.tokenizer
-    )
+    ranked = ordered(memory, [old])
     assert ranked[0].text == "My manager is Ada Moss now."
 
 

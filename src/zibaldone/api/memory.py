@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from zibaldone import log
 from zibaldone.api import settings
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
 from zibaldone.api.wiring import Wiring, to_chat_model
-from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message, Scope
+from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.core.deadline import Deadline
 from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
@@ -42,7 +42,7 @@ from zibaldone.errors import InvalidInput, NotGranted, TooMany, ZibaldoneError
 from zibaldone.log.audit import audited, note_read
 from zibaldone.log.filters import Filter, Narrowing, to_filter
 from zibaldone.log.grants import granted, must_be_granted
-from zibaldone.log.message_input import ATTACHMENTS, MessageLike, to_messages, to_question
+from zibaldone.log.message_input import ATTACHMENTS, MessageLike, read_chat, to_messages
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
 from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # what is asked for less often than it takes to load
     from zibaldone.api.user import User
     from zibaldone.recall.ask import Answer, Asking, Step
 
+T = TypeVar("T")
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
 
 
@@ -70,6 +71,21 @@ def _facts(recalled: Recall) -> Facts:
         "zibaldone.passages": len(recalled.evidence),
         "zibaldone.confidence": recalled.confidence,
     }
+
+
+def _to_question(
+    query: str | None, chat: MessageLike | Iterable[MessageLike] | None
+) -> tuple[str, frozenset[str]]:
+    """Return the question, and the contents of the chat, which need not be recalled."""
+    if chat is None:
+        if query is None:
+            raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
+        return query, frozenset()
+    asked, repeated = read_chat(chat)
+    asked = asked if query is None else query
+    if asked is None:
+        raise InvalidInput("no message of the chat is the user's: give the question as query=")
+    return asked, repeated
 
 
 class Memory:
@@ -221,7 +237,7 @@ class Memory:
         given = to_messages(messages, session=session, agent=agent, by=writer, keep_files=keeps)
         if writer not in (None, user) and any(message.role == EDITOR for message in given):
             raise NotGranted("what others wrote into a shared memory is corrected by an admin alone")
-        return self._wiring.add(user, given)
+        return self._wiring.ingest.add(user, given)
 
     @traced(_facts)
     @audited("read")
@@ -263,38 +279,24 @@ class Memory:
 
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
-        narrowed = to_filter(filter)
+        narrowed, taken_by = to_filter(filter), to_order(order)
+        turns = list(messages) if isinstance(messages, Iterator) else messages
+        asked, repeated = _to_question(query, turns)
         if count("rounds", rounds, least=0) or chat is not None:
             if not rounds or views is not None or min_confidence is not None or include_tool_traffic:
                 raise InvalidInput(
                     "chat= goes with rounds=, and rounds= without views, min_confidence and"
                     " include_tool_traffic"
                 )
-            turns = list(messages) if isinstance(messages, Iterator) else messages
             asking = self._asking(
-                to_question(query, turns)[0],
-                user,
-                chat,
-                rounds,
-                budget_tokens,
-                narrowed,
-                now,
-                timeout_s,
-                gathers=True,
-                messages=turns,
-                order=to_order(order),
-                shared=shared,
+                asked, user, chat, rounds, budget_tokens, narrowed, shared, now, timeout_s, messages=turns
             )
-            return asking.run().evidence
-        least_confidence = DEFAULT_FLOOR
+            return replace(asking, gathers=True, order=taken_by).run().evidence
+        floor, wiring = DEFAULT_FLOOR, self._wiring
         if min_confidence is not None:
-            least_confidence = number("min_confidence", min_confidence, least=0, most=1)
-        question_text, repeated = to_question(query, messages)
-        narrowing = narrowed.narrowing(repeated=repeated)
-        taken_by, wiring = to_order(order), self._wiring
+            floor = number("min_confidence", min_confidence, least=0, most=1)
         room = count("budget_tokens", budget_tokens, least=1)
-        session = narrowed.scope_session()
-        question = wiring.unread_question(question_text, user, session, room, now, timeout_s)
+        question = wiring.unread_question(asked, user, narrowed.scope_session(), room, now, timeout_s)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
@@ -302,10 +304,9 @@ class Memory:
         with_notes = bool(sources) and wiring.notes in chosen
         sources = sources or chosen  # asked alone, notes are what is recalled
         needed = list(dict.fromkeys([*chosen, wiring.messages]))  # the question is read against messages
+        own_user = question.scope.user
 
-        def of_one(
-            question: Question, narrowing: Narrowing, decay_days: float | None, *, rules: bool
-        ) -> Recall:
+        def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Recall:
             whose = question.scope.user
             serving = partial(wiring.variants.serving, whose)
 
@@ -314,41 +315,58 @@ class Memory:
                     database,
                     [serving(view) for view in sources],
                     question,
-                    floor=least_confidence,
-                    tokenizer=wiring.tokenizer,
-                    own=wiring.model_tokens,
-                    count=wiring.count_tokens,
+                    narrowing,
+                    floor=floor,
+                    counting=wiring.counting,
                     messages=serving(wiring.messages),
                     notes=serving(wiring.notes) if with_notes else None,
-                    narrowing=narrowing,
                     decay_days=decay_days,
                     reranker=wiring.reranker,
                     order=taken_by,
-                    rules=rules,
+                    rules=whose == own_user,
                 )
 
-            with wiring.recalling(whose, needed):
-                return wiring.variants.steadily(whose, needed, partial(wiring.read, whose, recalled))
+            return wiring.reading(whose, needed, recalled)
 
-        whose = question.scope.user
-        decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
-        own = of_one(question, narrowing, decay_days, rules=True)
-        if not scopes:
-            return own if own or own.trace.decisions else wiring.with_reason(own, whose)
-        elsewhere = narrowing.elsewhere()
-        beside: dict[str, Recall] = {}
         missing: dict[str, str] = {}
+        narrowing = narrowed.narrowing(repeated=repeated)
+        own, beside = self._of_each(question, narrowing, shared, of_one, missing)
+        if not beside and not missing:
+            return own if own or own.trace.decisions else wiring.with_reason(own, own_user)
+        united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
+        self._note_shared(beside, united.evidence)
+        return united
+
+    def _of_each(
+        self,
+        question: Question,
+        narrowing: Narrowing,
+        shared: Sequence[Key] | None,
+        of_one: Callable[[Question, Narrowing, float | None], T],
+        missing: dict[str, str] | None = None,
+    ) -> tuple[T, dict[str, T]]:
+        """Return what one's own memory gives, and what each shared one does, by its name.
+
+        Why one gives nothing is put into `missing`; without that it raises.
+        """
+        wiring, (user, session) = self._wiring, (question.scope.user, question.scope.session)
+        decay_days, scopes = wiring.fading_and_shared(user, shared, session)
+        own, beside = of_one(question, narrowing, decay_days), dict[str, T]()
         for scope in scopes:
             try:
                 decay_days, _ = wiring.fading_and_shared(scope, (), None)
                 of_scope = replace(question, scope=Scope(scope, session))
-                beside[scope] = of_one(of_scope, elsewhere, decay_days, rules=False)
+                beside[scope] = of_one(of_scope, narrowing.elsewhere(), decay_days)
             except ZibaldoneError as error:  # one's own is answered all the same
+                if missing is None:
+                    raise
                 missing[scope] = f"{scope!r} was not recalled: {error}"
-        united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
-        for scope in beside:
-            note_read(self._database, scope, [unit for unit in united.evidence if unit.scope == scope])
-        return united
+        return own, beside
+
+    def _note_shared(self, scopes: Iterable[str], given: Sequence[Evidence]) -> None:
+        """Note in the audit log of each shared memory how much of it was given out."""
+        for scope in scopes:
+            note_read(self._database, scope, sum(unit.scope == scope for unit in given))
 
     @traced(lambda answer: {"zibaldone.calls": answer.calls, "zibaldone.known": answer.known})
     @sweeping()
@@ -379,18 +397,10 @@ class Memory:
         `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
         where `timeout_s` is over before there is a recall.
         """
-        return self._asking(
-            question,
-            user,
-            chat,
-            count("rounds", rounds, least=0),
-            budget_tokens,
-            to_filter(filter),
-            now,
-            timeout_s,
-            on_step=function("on_step", on_step, optional=True),
-            shared=shared,
-        ).run()
+        narrowed = to_filter(filter)
+        function("on_step", on_step, optional=True)
+        asking = self._asking(question, user, chat, rounds, budget_tokens, narrowed, shared, now, timeout_s)
+        return replace(asking, on_step=on_step).run()
 
     def _asking(
         self,
@@ -400,14 +410,11 @@ class Memory:
         rounds: int,
         budget_tokens: int,
         narrowed: Filter,
+        shared: Sequence[Key] | None,
         now: TimeLike | None,
         timeout_s: float | None,
         *,
-        on_step: Callable[[Step], None] | None = None,
-        gathers: bool = False,
         messages: MessageLike | Iterable[MessageLike] | None = None,
-        order: Order = "best",
-        shared: Sequence[Key] | None = None,
     ) -> Asking:
         from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
 
@@ -423,7 +430,7 @@ class Memory:
         text = words("question", question)
         if not text.strip():
             raise InvalidInput("a question needs words")
-        if rounds > MOST_ROUNDS:
+        if count("rounds", rounds, least=0) > MOST_ROUNDS:
             raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
         if timeout_s is not None:
             number("timeout_s", timeout_s, least=0, most=LONGEST_S)
@@ -460,9 +467,6 @@ class Memory:
             budget_tokens=count("budget_tokens", budget_tokens, least=1),
             narrowed=narrowed,
             deadline=Deadline.after(timeout_s),
-            on_step=on_step,
-            gathers=gathers,
-            order=order,
             scopes=scopes,
         )
 
@@ -486,31 +490,19 @@ class Memory:
         a recall is.
         """
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
-        narrowing = narrowed.narrowing()
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
         question = wiring.unread_question(query, user, session, room, now, timeout_s)
-        whose = question.scope.user
+        views: list[View] = [wiring.messages, wiring.notes]
 
         def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Passages:
-            def searched(database: Database) -> Passages:
-                return wiring.passages(database, question, most, narrowing, decay_days)
+            searched = partial(wiring.passages, question, narrowing, most, decay_days)
+            return wiring.reading(question.scope.user, views, searched)
 
-            views: list[View] = [wiring.messages, wiring.notes]
-            searching = question.scope.user
-            with wiring.recalling(searching, views):
-                return wiring.variants.steadily(searching, views, partial(wiring.read, searching, searched))
-
-        decay_days, scopes = wiring.fading_and_shared(whose, shared, session)
-        own = of_one(question, narrowing, decay_days)
-        if not scopes:
+        own, beside = self._of_each(question, narrowed.narrowing(), shared, of_one)
+        if not beside:
             return own
-        elsewhere, passages = narrowing.elsewhere(), {"": own}
-        for scope in scopes:
-            decay_days, _ = wiring.fading_and_shared(scope, (), None)
-            passages[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere, decay_days)
-        united = unite_passages(passages, most)
-        for scope in scopes:
-            note_read(self._database, scope, [unit for unit in united if unit.scope == scope])
+        united = unite_passages({"": own, **beside}, most)
+        self._note_shared(beside, united)
         return united
 
     @audited("read")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config, is_database_url
 from zibaldone.api.views_by_name import ViewsByName
-from zibaldone.core import Message, Scope
+from zibaldone.core import Scope
 from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import (
     Key,
@@ -31,7 +30,7 @@ from zibaldone.core.validation import (
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt, Removed
-from zibaldone.engine.ingest import Progress, ingest, save_index
+from zibaldone.engine.ingest import Ingest, Progress, save_index
 from zibaldone.engine.leases import LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
@@ -52,13 +51,12 @@ from zibaldone.models.named import embedder_called, reranker_called
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.recall import search
+from zibaldone.recall.recall import Counting, search
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
-from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import Counted, View, ViewStore
 from zibaldone.views.chunks.storage.records import clean_all
@@ -119,6 +117,7 @@ class Wiring:
         self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.tokenizer: Tokenizer = static
         self.model_tokens = None if config.tokenizer is None else own_tokens(config.tokenizer, static)
+        self.counting = Counting(static, self.model_tokens, self.count_tokens)
         self.worker: BackgroundWorker | None = None
         self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
@@ -146,6 +145,13 @@ class Wiring:
         self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
         self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat, self._hold)
         self.variants = self.rebuilder.variants
+        self.ingest = Ingest(
+            self.database,
+            lambda user: self.variants.serving(user, self.messages),
+            self.now,
+            lambda: self.worker is not None and self.embedder is not static,
+            self.notify,
+        )
         self.maintained = {*self._names(config.maintained), self.messages.name}
         self._kv_folder = self.database.folder / KV_FOLDER
         self.database.finish_forgetting = partial(forgetting.finish, self.database, self.stores)
@@ -291,11 +297,10 @@ class Wiring:
         """Do `work` on the database, or on its replica."""
         return work(self.database) if self.replica is None else self.replica.read(user, work)
 
-    @contextmanager
-    def recalling(self, user: str, views: Sequence[View]) -> Iterator[None]:
-        """Go before the worker, and name the damage that reading these views meets."""
+    def reading(self, user: str, views: Sequence[View], work: Callable[[Database], R]) -> R:
+        """Do what reads these views, before the worker goes on, and name the damage that it meets."""
         with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
-            yield
+            return self.variants.steadily(user, views, partial(self.read, user, work))
 
     def unread_question(
         self,
@@ -310,11 +315,8 @@ class Wiring:
         given = None if now is None else to_time(now, "now")
         if timeout_s is not None:
             number("timeout_s", timeout_s, least=0, most=LONGEST_S)
-        whole = words("query", text)
-        as_read = question_as_read(whole)
         return Question(
-            text=as_read,
-            whole_text=whole if as_read != whole else "",
+            text=words("query", text),
             deadline=Deadline.after(timeout_s),
             scope=Scope(key("user", user), session),
             budget_tokens=budget_tokens,
@@ -349,11 +351,11 @@ class Wiring:
 
     def passages(
         self,
-        database: Database,
         question: Question,
-        most: int,
         narrowing: Narrowing,
-        decay_days: float | None = None,
+        most: int,
+        decay_days: float | None,
+        database: Database,
     ) -> Passages:
         """The `most` best passages for a question, of the messages view and the notes."""
         user = question.scope.user
@@ -362,11 +364,10 @@ class Wiring:
             self.variants.serving(user, self.messages),
             self.variants.serving(user, self.notes),
             question,
+            narrowing,
             most,
-            tokenizer=self.tokenizer,
-            own=self.model_tokens,
-            narrowing=narrowing,
-            decay_days=decay_days,
+            self.counting,
+            decay_days,
         )
 
     def notify(self, *users: str) -> None:
@@ -374,16 +375,6 @@ class Wiring:
         if self.worker is not None:
             for user in users:
                 self.worker.notify(user)
-
-    @audited("write")
-    def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
-        """Store checked messages of a user, and let the messages view read them; returns them as stored."""
-        view = self.variants.serving(user, self.messages)
-        # Vectors of another embedder may take long, and are the worker's to make.
-        later = self.worker is not None and self.embedder is not shared_static_embedder()
-        (appended,) = ingest(self.database, view, [(user, messages)], self.now(), later=later)
-        self.notify(user)
-        return appended.stored
 
     @audited("forget")
     def forget(

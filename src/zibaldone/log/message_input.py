@@ -28,14 +28,14 @@ from typing import Any, Final, Protocol, cast
 
 from zibaldone.core import AGENT, DEFAULT_SESSION, EDITOR, MACHINES, WRITTEN_BY, Message
 from zibaldone.core.validation import (
+    MOST,
     Key,
     key,
-    members,
     one_line,
     shown,
-    surrogate_at,
     to_json,
     to_time,
+    too_many,
     type_of,
 )
 from zibaldone.errors import InvalidInput, InvalidMessage
@@ -165,11 +165,12 @@ def to_messages(
         given = cast("list[MessageLike]", [given])
     if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
         raise InvalidInput(f"messages must be a message or an iterable of messages, not {type_of(given)}")
-    items = members(most, given)
     inherited = DEFAULT_SESSION if session is None else key("session", session)
     of_agent = {} if agent is None else {AGENT: key("agent", agent)}
     messages: list[Message] = []
-    for position, item in enumerate(items):
+    for position, item in enumerate(given):
+        if position == MOST[most]:
+            raise too_many(most)
         try:
             messages += [
                 _signed(_checked(message, of_agent, keep_files=keep_files), by)
@@ -182,24 +183,11 @@ def to_messages(
     return messages
 
 
-def to_question(
-    query: str | None, history: MessageLike | Iterable[MessageLike] | None
-) -> tuple[str, frozenset[str]]:
-    """Return the question, and the contents of the history, which need not be recalled.
-
-    The question is the user's last message, unless there is a query. Raises InvalidInput when there is
-    neither.
-    """
-    if history is None:
-        if query is None:
-            raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
-        return query, frozenset()
-    turns = to_messages(history, session=None, most="messages of a chat")
-    if query is None:
-        query = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
-        if query is None:
-            raise InvalidInput("no message of the chat is the user's: give the question as query=")
-    return query, frozenset(turn.content for turn in turns if turn.content)
+def read_chat(messages: MessageLike | Iterable[MessageLike]) -> tuple[str | None, frozenset[str]]:
+    """Read a chat: the user's last message, None if there is none, and the contents of all messages."""
+    turns = to_messages(messages, session=None, most="messages of a chat")
+    asked = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
+    return asked, frozenset(turn.content for turn in turns if turn.content)
 
 
 def attachments_of(metadata: Mapping[str, Any], files: Mapping[int, bytes]) -> list[Attachment]:
@@ -233,11 +221,13 @@ def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool)
         one_line("name", message.name)
     if not isinstance(message.content, str):
         raise InvalidInput(f"content must be a string, not {type_of(message.content)}")
-    if (at := surrogate_at(message.content)) is not None:
+    try:
+        message.content.encode()
+    except UnicodeEncodeError as error:
         raise InvalidInput(
-            f"content has a lone surrogate (half of a character) at character {at}: repair it with"
+            f"content has a lone surrogate (half of a character) at character {error.start}: repair it with"
             " text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
-        )
+        ) from error
     if not isinstance(message.metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(message.metadata)}")
     files = message.files

@@ -18,10 +18,9 @@ from zibaldone.models.base import Reranker, Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.models.reranking import MOST, reranked
 from zibaldone.recall.packing import Chosen, Count, choose, standing_room
-from zibaldone.recall.question import read_question
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
-from zibaldone.search.question import LONG_DAYS, Question
+from zibaldone.search.question import LONG_DAYS, Question, parse_question
 from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.batches import in_chunks
@@ -47,19 +46,48 @@ K = 60  # the constant of reciprocal rank fusion: Cormack, Clarke and Buettcher 
 T = TypeVar("T", bound=Hashable)
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """The tokenizers of a memory."""
+
+    tokenizer: Tokenizer  # the views'
+    own: OwnTokens | None  # the one that budgets are in, where it is another
+    count: Count  # tokens of a text, by the one that budgets are in
+
+
+def read_question(
+    database: Database, messages: MessagesView, question: Question, narrowing: Narrowing
+) -> Question:
+    """The question as every view gets it: narrowed, read against the user's messages, and embedded.
+
+    What an item said before is never recalled, whatever the narrowing says. The embedder is asked with no
+    snapshot open and no lock held.
+    """
+    user, before, until = question.scope.user, question.before, narrowing.until
+    if until is not None:
+        before = until if before is None else min(until, before)
+    with snapshots(database, user, messages, question.deadline)() as now:
+        within, without = question.within, log.overwritten(now.connection, user)
+        if narrowing:
+            within = log.seqs_within(now.connection, user, narrowing)
+            without |= log.seqs_without(now.connection, user, narrowing)
+        question = replace(question, before=before, within=within, without=without)
+        with messages.index(now, user) as index:
+            question = parse_question(question, index)
+    return question.embedded(messages.embedder)
+
+
 @sweeping()
 def recall(
     database: Database,
     views: Sequence[View],
     question: Question,
+    narrowing: Narrowing,
     *,
     floor: float,
-    tokenizer: Tokenizer,
-    own: OwnTokens | None,
-    count: Count,
+    counting: Counting,
     messages: MessagesView,
     notes: NotesView | None,
-    narrowing: Narrowing,
     decay_days: float | None = None,
     reranker: Reranker | None = None,
     order: Order = "best",
@@ -68,15 +96,14 @@ def recall(
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     The question is read against `messages`. `notes` mark what no longer holds, and say what always does;
-    None: nobody asks them; without `rules` they only mark. Raises RecallGivenUp once the question's deadline
-    has passed.
-    `own` has the tokenizer that the budget is counted with, where it is not the views' own.
-    With `decay_days` old evidence comes later (`retention`). A `reranker` puts the best in order once more.
+    None: nobody asks them; without `rules` they only mark. With `decay_days` old evidence comes later
+    (`retention`). A `reranker` puts the best in order once more. Raises RecallGivenUp once the question's
+    deadline has passed.
     """
     began = time.perf_counter()
     question = read_question(database, messages, question, narrowing)
     within = _within(database, question)
-    answers = _Answers(database, question, tokenizer, own)
+    answers = _Answers(database, question, counting.tokenizer, counting.own)
     room = question.budget_tokens if reranker is None else max(question.budget_tokens, _RERANKED_ROOM)
     retrieved = [answers.of(view, room) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
@@ -99,7 +126,7 @@ def recall(
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             question.budget_tokens,
-            count,
+            counting.count,
             stems=question.stems,
             standing=answers.counted(standing),
             standing_tokens=rules_room,
@@ -269,7 +296,9 @@ class _Answers:
         if not newest:
             return there
         self.has_corrections = True
-        current, replaced = corrections_instead(there, newest, corrections, self.question, self.tokenizer)
+        current, replaced = corrections_instead(
+            there, newest, corrections, self.question.scope.session, self.tokenizer
+        )
         self.replaced += replaced
         return current
 
@@ -329,8 +358,22 @@ class _Answers:
         return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
 
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """See outdating. What took another's place may have been corrected since."""
-        ranked = current_first(self.database, notes, candidates, self.question, self.tokenizer)
+        """The candidates, what no longer holds marked and behind what holds now: see `superseded`.
+
+        The notes know it; of a narrowed recall, that counts of which it may know the newer message. What took
+        another's place may have been corrected since.
+        """
+        question, user = self.question, self.question.scope.user
+        seqs = {seq for unit in candidates for seq in unit.sources}
+        if not seqs:
+            return list(candidates)
+        found = notes.links(snapshots(self.database, user, notes, question.deadline), question, seqs)
+        links = [link for link in found if question.lets_in((link.new_seq,))]
+        if not links:
+            return list(candidates)
+        with self.database.read(user) as connection:
+            newer = log.fetch(connection, user, sorted({link.new_seq for link in links}))
+        ranked = current_first(candidates, links, newer, question.scope.session, self.tokenizer)
         _, corrected = self.corrections  # all of the user's; what took a place was perhaps not looked up yet
         if all(corrected.keys().isdisjoint(unit.sources) for unit in ranked):
             return ranked
@@ -343,23 +386,21 @@ def search(
     messages: MessagesView,
     notes: NotesView,
     question: Question,
-    limit: int,
-    *,
-    tokenizer: Tokenizer,
-    own: OwnTokens | None,
     narrowing: Narrowing,
+    limit: int,
+    counting: Counting,
     decay_days: float | None = None,
 ) -> Passages:
     """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
     question = read_question(database, messages, question, narrowing)
-    answers = _Answers(database, question, tokenizer)
+    answers = _Answers(database, question, counting.tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
     # What fades comes in another order, so that all of it is needed.
     candidates = answers.first_there(
         retrieved.evidence, limit if decay_days is None else len(retrieved.evidence)
     )
     candidates = faded(candidates, decay_days, question.now)
-    answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
+    answers.own = counting.own  # the room was passages of ours, what is found is counted as the caller counts
     best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
     return Passages(best, retrieved.confidence)
 

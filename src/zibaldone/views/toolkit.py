@@ -26,6 +26,7 @@ from zibaldone.search.ranker import (
 from zibaldone.search.unit import PASSAGE, Days, Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.bounds import as_read
+from zibaldone.text.dates import Days as NamedDays
 from zibaldone.text.dates import find_days
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import Span, passages
@@ -76,7 +77,9 @@ def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[CutMessage]:
         else:
             spans = passages(content, PASSAGE_TOKENS, tokenizer.count)
             counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
-        cuts.append(CutMessage(spans, counts, [days_named(message, content[a:b]) for a, b in spans]))
+        assert message.time is not None  # what is stored has one
+        day = message.time.date()
+        cuts.append(CutMessage(spans, counts, [_ordinals(find_days(content[a:b], day)) for a, b in spans]))
     return cuts
 
 
@@ -97,21 +100,25 @@ def texts_of(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[st
 
 
 def to_rows(
-    messages: Sequence[Message], cuts: Sequence[CutMessage], vectors: Iterable[Vectors] | None
+    seqs: Sequence[int], cuts: Sequence[CutMessage], vectors: Iterable[Vectors] | None
 ) -> Iterator[Row]:
-    """Rows of stored messages' units, each with its vector (d,), or None where no row keeps one."""
+    """Rows of the units of messages, each with its vector (d,), or None where no row keeps one."""
     each = repeat(None) if vectors is None else iter(vectors)
-    for message, pieces in zip(messages, cuts, strict=True):
+    for seq, pieces in zip(seqs, cuts, strict=True):
         for part, (span, tokens, days) in enumerate(
             zip(pieces.spans, pieces.tokens, pieces.days, strict=True)
         ):
-            yield Row((message.seq,), part, pieces.kind, tokens, next(each), days, *span)
+            yield Row((seq,), part, pieces.kind, tokens, next(each), days, *span)
 
 
 def days_named(message: Message, text: str) -> Days:
     """Days that a text names, said when the message was."""
     assert message.time is not None  # what is stored has one
-    return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, message.time.date()))
+    return _ordinals(find_days(text, message.time.date()))
+
+
+def _ordinals(named: Iterable[NamedDays]) -> Days:
+    return tuple((days.first.toordinal(), days.last.toordinal()) for days in named)
 
 
 @dataclass(frozen=True, slots=True)

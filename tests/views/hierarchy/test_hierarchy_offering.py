@@ -20,7 +20,7 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatRequest, Vectors
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question
+from zibaldone.recall.recall import read_question
 from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
