@@ -214,13 +214,13 @@ class _Store:
 
     def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
         if self.connection is not None:
+            means(self.connection, user)
             return log.sift(self.connection, user, messages, again=again)
         with self.ingest.database.read(user) as connection:
             return log.sift(connection, user, messages, again=again)
 
     def _store(self, user: str, messages: Sequence[Message]) -> int:
         if self.connection is not None:
-            means(self.connection, user)
             return log.append(self.connection, user, messages, self.ingest.now(), keep_first=True).new
         return self.ingest.store(user, messages, keep_first=True).new
 
