@@ -81,11 +81,11 @@ def _to_question(
         if query is None:
             raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
         return query, frozenset()
-    asked, repeated = read_chat(chat)
-    asked = asked if query is None else query
-    if asked is None:
+    last, repeated = read_chat(chat)
+    text = last if query is None else query
+    if text is None:
         raise InvalidInput("no message of the chat is the user's: give the question as query=")
-    return asked, repeated
+    return text, repeated
 
 
 class Memory:
@@ -281,7 +281,7 @@ class Memory:
         """
         narrowed, taken_by = to_filter(filter), to_order(order)
         turns = list(messages) if isinstance(messages, Iterator) else messages
-        asked, repeated = _to_question(query, turns)
+        text, repeated = _to_question(query, turns)
         if count("rounds", rounds, least=0) or chat is not None:
             if not rounds or views is not None or min_confidence is not None or include_tool_traffic:
                 raise InvalidInput(
@@ -289,14 +289,14 @@ class Memory:
                     " include_tool_traffic"
                 )
             asking = self._asking(
-                asked, user, chat, rounds, budget_tokens, narrowed, shared, now, timeout_s, messages=turns
+                text, user, chat, rounds, budget_tokens, narrowed, shared, now, timeout_s, messages=turns
             )
             return replace(asking, gathers=True, order=taken_by).run().evidence
         floor, wiring = DEFAULT_FLOOR, self._wiring
         if min_confidence is not None:
             floor = number("min_confidence", min_confidence, least=0, most=1)
         room = count("budget_tokens", budget_tokens, least=1)
-        question = wiring.unread_question(asked, user, narrowed.scope_session(), room, now, timeout_s)
+        question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):

@@ -186,8 +186,8 @@ def to_messages(
 def read_chat(messages: MessageLike | Iterable[MessageLike]) -> tuple[str | None, frozenset[str]]:
     """Read a chat: the user's last message, None if there is none, and the contents of all messages."""
     turns = to_messages(messages, session=None, most="messages of a chat")
-    asked = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
-    return asked, frozenset(turn.content for turn in turns if turn.content)
+    question = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
+    return question, frozenset(turn.content for turn in turns if turn.content)
 
 
 def attachments_of(metadata: Mapping[str, Any], files: Mapping[int, bytes]) -> list[Attachment]:

@@ -367,8 +367,9 @@ class _Answers:
         seqs = {seq for unit in candidates for seq in unit.sources}
         if not seqs:
             return list(candidates)
-        found = notes.links(snapshots(self.database, user, notes, question.deadline), question, seqs)
-        links = [link for link in found if question.lets_in((link.new_seq,))]
+        take_snapshot = snapshots(self.database, user, notes, question.deadline)
+        known = notes.links(take_snapshot, question, seqs)
+        links = [link for link in known if question.lets_in((link.new_seq,))]
         if not links:
             return list(candidates)
         with self.database.read(user) as connection:
