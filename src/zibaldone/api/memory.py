@@ -11,10 +11,9 @@ from uuid import UUID
 
 from zibaldone import log
 from zibaldone.api import settings
-from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
+from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, Config
 from zibaldone.api.wiring import Wiring, to_chat_model
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
-from zibaldone.core.deadline import Deadline
 from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
     Key,
@@ -29,10 +28,8 @@ from zibaldone.core.validation import (
     option,
     shown,
     to_seq_or_id,
-    to_time,
     type_of,
     whole_text,
-    words,
 )
 from zibaldone.engine import forgetting
 from zibaldone.engine.forgetting import Receipt
@@ -143,23 +140,23 @@ class Memory:
         """
         place = file_path("path", settings.memory_path() if path is None else path)
         option("config", config, Config)
+        given = (embedder, chat)
         if isinstance(embedder, str):
-            vectors: Embedder | None = settings.embedder_called(embedder)
-        else:
-            vectors = settings.embedder() if embedder is None else embedder
-        answering = settings.chat() if chat is None else chat
+            embedder = settings.embedder_called(embedder)
+        elif embedder is None:
+            embedder = settings.embedder()
+        chat = settings.chat() if chat is None else chat
         memory = cls(
             place,
-            embedder=vectors,
-            chat=answering,
+            embedder=embedder,
+            chat=chat,
             reranker=settings.text("RERANKER") if reranker is None else reranker,
             key=settings.key() if key is None else key,
             config=config.with_environment(place),
         )
-        # Those that were made here are closed with the memory.
-        made = (vectors, answering)
         memory._wiring.embedder_called = settings.embedder_called
-        memory._wiring.own_models += [model for model in made if model not in (None, embedder, chat)]
+        # Those that were made here are closed with the memory.
+        memory._wiring.own_models += [model for model in (embedder, chat) if model not in (None, *given)]
         return memory
 
     @property
@@ -282,21 +279,19 @@ class Memory:
         narrowed, taken_by = to_filter(filter), to_order(order)
         turns = list(messages) if isinstance(messages, Iterator) else messages
         text, repeated = _to_question(query, turns)
+        room, wiring = count("budget_tokens", budget_tokens, least=1), self._wiring
+        question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)
         if count("rounds", rounds, least=0) or chat is not None:
             if not rounds or views is not None or min_confidence is not None or include_tool_traffic:
                 raise InvalidInput(
                     "chat= goes with rounds=, and rounds= without views, min_confidence and"
                     " include_tool_traffic"
                 )
-            asking = self._asking(
-                text, user, chat, rounds, budget_tokens, narrowed, shared, now, timeout_s, messages=turns
-            )
+            asking = self._asking(question, chat, rounds, narrowed, shared, turns)
             return replace(asking, gathers=True, order=taken_by).run().evidence
-        floor, wiring = DEFAULT_FLOOR, self._wiring
+        floor = DEFAULT_FLOOR
         if min_confidence is not None:
             floor = number("min_confidence", min_confidence, least=0, most=1)
-        room = count("budget_tokens", budget_tokens, least=1)
-        question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
@@ -397,54 +392,44 @@ class Memory:
         `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
         where `timeout_s` is over before there is a recall.
         """
-        narrowed = to_filter(filter)
+        narrowed, room = to_filter(filter), count("budget_tokens", budget_tokens, least=1)
+        session = narrowed.scope_session()
+        asked = self._wiring.unread_question(question, user, session, room, now, timeout_s)
         function("on_step", on_step, optional=True)
-        asking = self._asking(question, user, chat, rounds, budget_tokens, narrowed, shared, now, timeout_s)
-        return replace(asking, on_step=on_step).run()
+        return replace(self._asking(asked, chat, rounds, narrowed, shared), on_step=on_step).run()
 
     def _asking(
         self,
-        question: str,
-        user: Key,
+        question: Question,
         chat: ChatModel | None,
         rounds: int,
-        budget_tokens: int,
         narrowed: Filter,
         shared: Sequence[Key] | None,
-        now: TimeLike | None,
-        timeout_s: float | None,
-        *,
         messages: MessageLike | Iterable[MessageLike] | None = None,
     ) -> Asking:
         from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
 
-        whose = key("user", user)
-        wiring = self._wiring
-        _, scopes = wiring.fading_and_shared(whose, shared, narrowed.scope_session())
+        wiring, whose = self._wiring, question.scope.user
+        _, scopes = wiring.fading_and_shared(whose, shared, question.scope.session)
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
         if not asker.has_model:
             raise no_model()
         narrowed.narrowing()  # or else a model would be asked before it is found wrong
-        text = words("question", question)
-        if not text.strip():
+        if not question.text.strip():
             raise InvalidInput("a question needs words")
         if count("rounds", rounds, least=0) > MOST_ROUNDS:
             raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
-        if timeout_s is not None:
-            number("timeout_s", timeout_s, least=0, most=LONGEST_S)
 
         def recalled(query: str, narrowed: Filter, exclude_seqs: Collection[int], **options: Any) -> Recall:
-            without = {*narrowed.exclude_seqs, *exclude_seqs}
-            within = replace(narrowed, exclude_seqs=without)
             return self.recall(
                 query,
                 messages=messages,
                 user=whose,
-                filter=within,
+                filter=replace(narrowed, exclude_seqs={*narrowed.exclude_seqs, *exclude_seqs}),
                 min_confidence=0,
-                now=now,
+                now=question.before and question.now,
                 shared=scopes,
                 **options,
             )
@@ -455,20 +440,7 @@ class Memory:
             with self._database.read(scope or whose) as connection:
                 return log.present(connection, scope or whose, seqs) >= set(seqs)
 
-        return Asking(
-            question=text,
-            user=whose,
-            asker=asker,
-            recall=recalled,
-            count=wiring.count_tokens,
-            still_there=still_there,
-            now=wiring.now() if now is None else to_time(now, "now"),
-            rounds=rounds,
-            budget_tokens=count("budget_tokens", budget_tokens, least=1),
-            narrowed=narrowed,
-            deadline=Deadline.after(timeout_s),
-            scopes=scopes,
-        )
+        return Asking(question, asker, recalled, wiring.count_tokens, still_there, rounds, narrowed, scopes)
 
     @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")
