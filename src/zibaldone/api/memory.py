@@ -42,11 +42,10 @@ from zibaldone.log.grants import granted, must_be_granted
 from zibaldone.log.message_input import ATTACHMENTS, MessageLike, read_chat, to_messages
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
-from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
+from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, to_order
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.shared import unite_passages, unite_scopes
 from zibaldone.search.question import Question
-from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
@@ -296,38 +295,19 @@ class Memory:
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
             sources.append(wiring.noise())
-        with_notes = bool(sources) and wiring.notes in chosen
-        sources = sources or chosen  # asked alone, notes are what is recalled
-        needed = list(dict.fromkeys([*chosen, wiring.messages]))  # the question is read against messages
-        own_user = question.scope.user
-
-        def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Recall:
-            whose = question.scope.user
-            serving = partial(wiring.variants.serving, whose)
-
-            def recalled(database: Database) -> Recall:
-                return recall(
-                    database,
-                    [serving(view) for view in sources],
-                    question,
-                    narrowing,
-                    floor=floor,
-                    counting=wiring.counting,
-                    messages=serving(wiring.messages),
-                    notes=serving(wiring.notes) if with_notes else None,
-                    decay_days=decay_days,
-                    reranker=wiring.reranker,
-                    order=taken_by,
-                    rules=whose == own_user,
-                )
-
-            return wiring.reading(whose, needed, recalled)
-
+        of_one = partial(
+            wiring.recalled,
+            sources=sources or chosen,  # asked alone, notes are what is recalled
+            with_notes=bool(sources) and wiring.notes in chosen,
+            floor=floor,
+            order=taken_by,
+            rules_of=question.scope.user,
+        )
         missing: dict[str, str] = {}
         narrowing = narrowed.narrowing(repeated=repeated)
         own, beside = self._of_each(question, narrowing, shared, of_one, missing)
         if not beside and not missing:
-            return own if own or own.trace.decisions else wiring.with_reason(own, own_user)
+            return own if own or own.trace.decisions else wiring.with_reason(own, question.scope.user)
         united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
         self._note_shared(beside, united.evidence)
         return united
@@ -464,12 +444,7 @@ class Memory:
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
         question = wiring.unread_question(query, user, session, room, now, timeout_s)
-        views: list[View] = [wiring.messages, wiring.notes]
-
-        def of_one(question: Question, narrowing: Narrowing, decay_days: float | None) -> Passages:
-            searched = partial(wiring.passages, question, narrowing, most, decay_days)
-            return wiring.reading(question.scope.user, views, searched)
-
+        of_one = partial(wiring.passages, limit=most)
         own, beside = self._of_each(question, narrowed.narrowing(), shared, of_one)
         if not beside:
             return own

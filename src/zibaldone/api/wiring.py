@@ -51,7 +51,7 @@ from zibaldone.models.named import embedder_called, reranker_called
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.recall import Counting, search
+from zibaldone.recall.recall import Counting, Order, recall, search
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
@@ -297,11 +297,6 @@ class Wiring:
         """Do `work` on the database, or on its replica."""
         return work(self.database) if self.replica is None else self.replica.read(user, work)
 
-    def reading(self, user: str, views: Sequence[View], work: Callable[[Database], R]) -> R:
-        """Do what reads these views, before the worker goes on, and name the damage that it meets."""
-        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
-            return self.variants.steadily(user, views, partial(self.read, user, work))
-
     def unread_question(
         self,
         text: str,
@@ -349,26 +344,59 @@ class Wiring:
         note = f"there are no messages of user {shown(user)}"
         return replace(nothing, trace=replace(nothing.trace, note=note))
 
-    def passages(
+    def recalled(
         self,
         question: Question,
         narrowing: Narrowing,
-        most: int,
         decay_days: float | None,
-        database: Database,
-    ) -> Passages:
-        """The `most` best passages for a question, of the messages view and the notes."""
+        *,
+        sources: Sequence[View],
+        with_notes: bool,
+        floor: float,
+        order: Order,
+        rules_of: str,
+    ) -> Recall:
+        """The recall of one user's memory; only the user `rules_of` is told what always holds."""
         user = question.scope.user
-        return search(
-            database,
-            self.variants.serving(user, self.messages),
-            self.variants.serving(user, self.notes),
-            question,
-            narrowing,
-            most,
-            self.counting,
-            decay_days,
-        )
+        serving = partial(self.variants.serving, user)
+
+        def work(database: Database) -> Recall:
+            return recall(
+                database,
+                [serving(view) for view in sources],
+                question,
+                narrowing,
+                floor=floor,
+                counting=self.counting,
+                messages=serving(self.messages),
+                notes=serving(self.notes) if with_notes else None,
+                decay_days=decay_days,
+                reranker=self.reranker,
+                order=order,
+                rules=user == rules_of,
+            )
+
+        # The question is read against messages.
+        needed = [*sources, self.messages, *([self.notes] if with_notes else ())]
+        return self._reading(user, list(dict.fromkeys(needed)), work)
+
+    def passages(
+        self, question: Question, narrowing: Narrowing, decay_days: float | None, *, limit: int
+    ) -> Passages:
+        """The best passages for a question, of the messages view and the notes of one user."""
+        user = question.scope.user
+        serving = partial(self.variants.serving, user)
+
+        def work(database: Database) -> Passages:
+            messages, notes = serving(self.messages), serving(self.notes)
+            return search(database, messages, notes, question, narrowing, limit, self.counting, decay_days)
+
+        return self._reading(user, [self.messages, self.notes], work)
+
+    def _reading(self, user: str, views: Sequence[View], work: Callable[[Database], R]) -> R:
+        """Do what reads these views, before the worker goes on, and name the damage that it meets."""
+        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
+            return self.variants.steadily(user, views, partial(self.read, user, work))
 
     def notify(self, *users: str) -> None:
         """Let the worker know that these users have something to be read."""

@@ -133,28 +133,20 @@ def recall(
             deadline=question.deadline,
         )
     question.deadline.check()
-    text, citations = render(chosen.evidence)
     whole = question.whole_text
-    return Recall(
-        query=whole or question.text,
-        text=text,
-        tokens=chosen.tokens,
-        evidence=tuple(chosen.evidence),
-        citations=citations,
-        trace=Trace(
-            views=tuple(answers.traces),
-            decisions=(*chosen.decisions, *answers.replaced),
-            confidence=confidence,
-            floor=floor,
-            ms=(time.perf_counter() - began) * 1000,
-            aim=question.aim.value,
-            note=_NOT_ALL_READ.format(len(whole), QUESTION_CHARS_READ) if whole else "",
-            parts=chosen.parts,
-            within=within,
-            without=question.without,
-            stems=question.stems,
-        ),
+    trace = Trace(
+        views=tuple(answers.traces),
+        decisions=(*chosen.decisions, *answers.replaced),
+        confidence=confidence,
+        floor=floor,
+        ms=(time.perf_counter() - began) * 1000,
+        aim=question.aim.value,
+        note=_NOT_ALL_READ.format(len(whole), QUESTION_CHARS_READ) if whole else "",
+        within=within,
+        without=question.without,
+        stems=question.stems,
     )
+    return to_recall(whole or question.text, chosen, trace)
 
 
 def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Count) -> Recall:
@@ -178,25 +170,24 @@ def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Coun
         standing=[unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing],
         standing_tokens=standing_room(budget_tokens),
     )
-    text, citations = render(chosen.evidence)
-    return Recall(
-        query=query,
-        text=text,
-        tokens=chosen.tokens,
-        evidence=tuple(chosen.evidence),
-        citations=citations,
-        trace=replace(
-            first,
-            views=tuple(view for recalled in recalls for view in recalled.trace.views),
-            decisions=tuple(chosen.decisions),
-            confidence=max((recalled.confidence for recalled in recalls), default=0.0),
-            floor=0.0,
-            ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
-            note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
-            parts=chosen.parts,
-            missing=tuple(sorted({scope for recalled in recalls for scope in recalled.trace.missing})),
-        ),
+    trace = replace(
+        first,
+        views=tuple(view for recalled in recalls for view in recalled.trace.views),
+        decisions=tuple(chosen.decisions),
+        confidence=max((recalled.confidence for recalled in recalls), default=0.0),
+        floor=0.0,
+        ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
+        note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
+        missing=tuple(sorted({scope for recalled in recalls for scope in recalled.trace.missing})),
     )
+    return to_recall(query, chosen, trace)
+
+
+def to_recall(query: str, chosen: Chosen, trace: Trace) -> Recall:
+    """The chosen evidence as a recall, which this trace led to."""
+    text, citations = render(chosen.evidence)
+    trace = replace(trace, parts=chosen.parts)
+    return Recall(query, text, chosen.tokens, tuple(chosen.evidence), citations, trace)
 
 
 def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
