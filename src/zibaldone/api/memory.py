@@ -259,7 +259,7 @@ class Memory:
 
         With the `messages` of a chat, the question is the user's last one unless `query` says otherwise, and
         what stands in them is not recalled again. What is put together follows from what the question asks
-        for: see `planning`. A `filter` narrows it. `views` names the views to ask. Below `min_confidence` (0
+        for: `trace.aim`. A `filter` narrows it. `views` names the views to ask. Below `min_confidence` (0
         to 1; None: the default) the recall is empty, with 0 never. `now` is what "last week" in the query is
         relative to; given, the profile is as it was then. In the `order` "first" or "last", of what fits best
         the earliest or the latest comes first. With `include_tool_traffic` the newest thousand calls of
@@ -288,9 +288,8 @@ class Memory:
                 )
             asking = self._asking(question, chat, rounds, narrowed, shared, turns)
             return replace(asking, gathers=True, order=taken_by).run().evidence
-        floor = DEFAULT_FLOOR
-        if min_confidence is not None:
-            floor = number("min_confidence", min_confidence, least=0, most=1)
+        least = DEFAULT_FLOOR if min_confidence is None else min_confidence
+        floor = number("min_confidence", least, least=0, most=1)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
@@ -324,7 +323,7 @@ class Memory:
 
         Why one gives nothing is put into `missing`; without that it raises.
         """
-        wiring, (user, session) = self._wiring, (question.scope.user, question.scope.session)
+        wiring, user, session = self._wiring, question.scope.user, question.scope.session
         decay_days, scopes = wiring.fading_and_shared(user, shared, session)
         own, beside = of_one(question, narrowing, decay_days), dict[str, T]()
         for scope in scopes:
@@ -473,13 +472,11 @@ class Memory:
         tool_traffic = flag("include_tool_traffic", include_tool_traffic)
         within, narrowing = narrowed.scope_session(), narrowed.narrowing(without_noise=not tool_traffic)
         count("after", after, least=0)
-        if before is not None:
-            count("before", before, least=0)
+        for name, given in (("before", before), ("limit", limit), ("last", last)):
+            if given is not None:
+                count(name, given, least=0)
         if limit is not None and last is not None:
             raise InvalidInput("give limit= or last=, not both: the first messages, or the newest")
-        most = limit if last is None else last
-        if most is not None:
-            count("limit" if last is None else "last", most, least=0)
         with self._database.read(user) as connection:
             return log.select_messages(
                 connection,
@@ -488,7 +485,7 @@ class Memory:
                 session=within,
                 after=after,
                 before=before,
-                limit=most,
+                limit=limit if last is None else last,
                 newest=last is not None,
             )
 
@@ -532,22 +529,17 @@ class Memory:
             raise InvalidInput(
                 f"message {old.seq} is an edit itself: edit the topic document or the profile entry again"
             )
-        own = (CORRECTS, TIME_KNOWN, ATTACHMENTS)
-        kept = {name: value for name, value in old.metadata.items() if name not in own}
         if is_put(old):
             raise InvalidInput(
                 f"message {old.seq} is what an item says: put the item again with user(...).items.put()"
             )
-        of_versions = {
-            "seqs": [version.seq for version in versions],
-            "ids": [version.id for version in versions],
-            "role": old.voice,
-        }
-        given = {**kept, **(metadata or {}), CORRECTS: of_versions}
-        (corrected,) = self.add(
-            Message(content, role=EDITOR, name=old.name, session=old.session, metadata=given), user=user
-        )
-        return corrected
+        own = (CORRECTS, TIME_KNOWN, ATTACHMENTS)
+        kept = {name: value for name, value in old.metadata.items() if name not in own}
+        seqs, ids = [version.seq for version in versions], [version.id for version in versions]
+        corrects = {CORRECTS: {"seqs": seqs, "ids": ids, "role": old.voice}}
+        given = {**kept, **(metadata or {}), **corrects}
+        edit = Message(content, role=EDITOR, name=old.name, session=old.session, metadata=given)
+        return self.add(edit, user=user)[0]
 
     def users(self, *, after: str = "", limit: int | None = None) -> list[str]:
         """Every user that has messages, or had, in the order of their names.

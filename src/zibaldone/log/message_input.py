@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from hashlib import sha256
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeGuard, cast
 
 from zibaldone.core import AGENT, DEFAULT_SESSION, EDITOR, MACHINES, WRITTEN_BY, Message
 from zibaldone.core.validation import (
@@ -341,7 +341,7 @@ def _spoken(given: Mapping[Any, Any]) -> str:
     return _call_in_words({"function": function}) if isinstance(function, Mapping) else ""
 
 
-def _is_object(given: object) -> bool:
+def _is_object(given: object) -> TypeGuard[LibraryObject]:
     """True if it is a library's object; some can be iterated over, and are no list of messages."""
     return not isinstance(given, type) and callable(getattr(given, "model_dump", None))
 
@@ -350,14 +350,12 @@ def _plain(given: object) -> object:
     """Dump a library's object as a mapping; anything else is returned as it is."""
     if not _is_object(given):
         return given
-    dump: Any = given.model_dump  # type: ignore[attr-defined] # _is_object has seen it
+    dump: Any = given.model_dump
     for options in ({"mode": "json", "warnings": False}, {}):
-        try:
-            dumped = dump(**options)
-        except Exception:  # noqa: BLE001, S112 - a library's own code, over values that JSON may not have
-            continue
-        if isinstance(dumped, Mapping):
-            return dumped
+        # A library's own code, over values that JSON may not have.
+        with suppress(Exception):
+            if isinstance(dumped := dump(**options), Mapping):
+                return dumped
     raise InvalidInput(f"a {type(given).__name__} cannot be read: give its text in a mapping")
 
 
@@ -431,7 +429,7 @@ def _of_item(shape: Mapping[str, Any], kind: str) -> Shape:
         thought = "\n".join(text for text in texts if isinstance(text, str))
         return {"role": "assistant", "content": [{"type": "thinking", "thinking": thought}], **known}
     metadata = {"item": _json(shape)}
-    return {"role": "assistant", "content": f"[{_in_words(kind)}]", "metadata": metadata, **known}
+    return {"role": "assistant", "content": f"[{kind.replace('_', ' ')}]", "metadata": metadata, **known}
 
 
 def _read_content(content: object, calls: object = None) -> MessageContent:
@@ -451,12 +449,10 @@ def _read_content(content: object, calls: object = None) -> MessageContent:
 
 def _read_output(output: object) -> MessageContent:
     """Read a tool's result: a text, parts, or any JSON, which becomes a text."""
-    if output is not None and not isinstance(output, str):
-        if isinstance(output, Sequence) and not isinstance(output, bytes | bytearray):
-            with suppress(InvalidInput):
-                return _read_content(output)
-        output = _written(output)
-    return _read_content(output)
+    if output is None or (isinstance(output, Sequence) and not isinstance(output, bytes | bytearray)):
+        with suppress(InvalidInput):
+            return _read_content(output)
+    return _read_content(_written(output))
 
 
 def _read_audio(audio: object, content: MessageContent) -> None:
@@ -512,7 +508,7 @@ def _read_file(part: Mapping[str, Any], kind: str, content: MessageContent) -> N
         **(detail if isinstance(detail, Mapping) else {"url": detail}),
         **(source if isinstance(source, Mapping) else {}),
     }
-    label = _in_words(kind.removeprefix("input_").removesuffix("_url"))
+    label = kind.removeprefix("input_").removesuffix("_url").replace("_", " ")
     encoded = _first(inner, "base64", "data", "file_data", "image_url", "url", "file_url")
     if inner.get("type") == "text" and isinstance(inner.get("data"), str):  # a document in plain words
         encoded = None
@@ -569,11 +565,7 @@ def _call(call_id: object, name: object, arguments: object) -> Shape:
 
 
 def _call_in_words(call: object) -> str:
-    named = (
-        next((call[k] for k in ("function", "custom") if k in call), None)
-        if isinstance(call, Mapping)
-        else None
-    )
+    named = call.get("function", call.get("custom")) if isinstance(call, Mapping) else None
     if not isinstance(named, Mapping):
         return "[tool call]"
     return f"[tool call: {named.get('name')}({named.get('arguments', named.get('input', ''))})]"
@@ -581,10 +573,6 @@ def _call_in_words(call: object) -> str:
 
 def _first(values: Mapping[str, Any], *names: str) -> str | None:
     return next((values[name] for name in names if isinstance(values.get(name), str) and values[name]), None)
-
-
-def _in_words(kind: str) -> str:
-    return kind.replace("_", " ")
 
 
 def _listed(value: object) -> list[Any]:
