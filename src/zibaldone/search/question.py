@@ -207,9 +207,7 @@ def said_in(index: UnitIndex, period: Period, inside: Mask | None) -> Mask:
 
 
 def _ordinals(named: Iterable[Days]) -> tuple[tuple[int, int], ...]:
-    return tuple(dict.fromkeys((days.first.toordinal(), days.last.toordinal()) for days in named))[
-        :_MOST_DAYS
-    ]
+    return tuple(dict.fromkeys(days.ordinals for days in named))[:_MOST_DAYS]
 
 
 def _speakers_in(written: Sequence[str], speakers: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:

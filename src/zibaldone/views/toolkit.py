@@ -26,7 +26,6 @@ from zibaldone.search.ranker import (
 from zibaldone.search.unit import PASSAGE, Days, Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.bounds import as_read
-from zibaldone.text.dates import Days as NamedDays
 from zibaldone.text.dates import find_days
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import Span, passages
@@ -79,7 +78,8 @@ def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[CutMessage]:
             counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
         assert message.time is not None  # what is stored has one
         day = message.time.date()
-        cuts.append(CutMessage(spans, counts, [_ordinals(find_days(content[a:b], day)) for a, b in spans]))
+        days = [tuple(named.ordinals for named in find_days(content[a:b], day)) for a, b in spans]
+        cuts.append(CutMessage(spans, counts, days))
     return cuts
 
 
@@ -114,11 +114,7 @@ def to_rows(
 def days_named(message: Message, text: str) -> Days:
     """Days that a text names, said when the message was."""
     assert message.time is not None  # what is stored has one
-    return _ordinals(find_days(text, message.time.date()))
-
-
-def _ordinals(named: Iterable[NamedDays]) -> Days:
-    return tuple((days.first.toordinal(), days.last.toordinal()) for days in named)
+    return tuple(named.ordinals for named in find_days(text, message.time.date()))
 
 
 @dataclass(frozen=True, slots=True)
