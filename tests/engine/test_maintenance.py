@@ -121,7 +121,7 @@ def test_fresh_messages_wait_behind_others(database, fingerprint):
         append(database, 1)
     other = Reader(fingerprint)
     with database.write() as connection:
-        stored = log.append(connection, "ann", [Message("b")], NOW).stored
-        assert not commit_new(connection, "ann", other, stored, 1)
+        (stored,) = log.append(connection, "ann", [Message("b")], NOW).stored
+        assert not commit_new(connection, "ann", other, [stored.seq], 1)
     assert other.committed == []
     assert state(database, view) == (1, "one", 1)

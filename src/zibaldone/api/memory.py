@@ -373,9 +373,9 @@ class Memory:
         """
         narrowed, room = to_filter(filter), count("budget_tokens", budget_tokens, least=1)
         session = narrowed.scope_session()
-        asked = self._wiring.unread_question(question, user, session, room, now, timeout_s)
+        unread = self._wiring.unread_question(question, user, session, room, now, timeout_s)
         function("on_step", on_step, optional=True)
-        return replace(self._asking(asked, chat, rounds, narrowed, shared), on_step=on_step).run()
+        return replace(self._asking(unread, chat, rounds, narrowed, shared), on_step=on_step).run()
 
     def _asking(
         self,

@@ -1,6 +1,6 @@
 """A question: read once, against what memory knows, and handed to every view as it is.
 
-`recall/question.py` makes it; nobody reads its text for words, people or times again.
+`recall/recall.py` makes it; nobody reads its text for words, people or times again.
 """
 
 from __future__ import annotations
