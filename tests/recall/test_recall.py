@@ -64,10 +64,16 @@ def memory(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def new_user():
-    """Names that nobody had before."""
+def new_user(memory):
+    """A new user of whom these are the messages; their name."""
     numbers = count()
-    return lambda: f"user {next(numbers)}"
+
+    def new_user(messages):
+        user = f"user {next(numbers)}"
+        memory.add(messages, user=user)
+        return user
+
+    return new_user
 
 
 def check(memory, user, found, budget):
@@ -141,8 +147,7 @@ def _check_text(found):
 @example(messages=[Message("🐝", name="n" * 3000)], question="", budget=40, floor=0)
 def test_every_recall_keeps_its_promises(memory, new_user, messages, question, budget, floor):
     """Within the budget to the token, cited verbatim, in order, a date once per header, nothing twice."""
-    user = new_user()
-    memory.add(messages, user=user)
+    user = new_user(messages)
     found = memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor)
     check(memory, user, found, budget)
     assert found.text == memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor).text
@@ -150,17 +155,15 @@ def test_every_recall_keeps_its_promises(memory, new_user, messages, question, b
 
 def test_a_large_budget_takes_all(memory, new_user):
     """With room for everything, everything that says something is in, in the order of time."""
-    user = new_user()
     contents = [f"Fact number {i}." for i in range(20)]
-    memory.add([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)], user=user)
+    user = new_user([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)])
     found = memory.recall("fact", user=user, budget_tokens=3000, min_confidence=0)
     assert [unit.text for unit in found.evidence] == contents
 
 
 def test_a_budget_is_well_used(memory, new_user):
     """When there is more than fits, nearly all of the budget is filled."""
-    user = new_user()
-    memory.add([f"Fact number {i} is short." for i in range(200)], user=user)
+    user = new_user([f"Fact number {i} is short." for i in range(200)])
     found = memory.recall("fact", user=user, budget_tokens=500, min_confidence=0)
     assert 450 <= found.tokens <= 500
 
@@ -184,8 +187,7 @@ def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
     memory, new_user, question, inside, budget
 ):
     """Whole sentences in one run, the one that matched among them, and the decision says so."""
-    user = new_user()
-    memory.add(Message(LONG, name="Ann"), user=user)
+    user = new_user(Message(LONG, name="Ann"))
     found = memory.recall(question, user=user, budget_tokens=budget, min_confidence=0)
     check(memory, user, found, budget)
     (unit,) = found.evidence
@@ -199,8 +201,7 @@ def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
 
 def test_a_budget_too_small_for_anything_gives_nothing_and_says_why(memory, new_user):
     """One token holds no evidence: the recall is empty, and every candidate knows how many were left."""
-    user = new_user()
-    memory.add("The bees swarmed over the mill.", user=user)
+    user = new_user("The bees swarmed over the mill.")
     found = memory.recall("bees", user=user, budget_tokens=1, min_confidence=0)
     assert (found.text, found.tokens, found.evidence, found.citations) == ("", 0, (), ())
     assert not found
@@ -216,9 +217,7 @@ COOK = [
 @pytest.fixture(scope="module")
 def cook(memory, new_user):
     """A user of a hundred kettles, a greyhound and an allergy."""
-    user = new_user()
-    memory.add(COOK, user=user)
-    return user
+    return new_user(COOK)
 
 
 def test_below_the_floor_nothing_is_recalled(memory, cook):
@@ -263,10 +262,7 @@ NOTHING = (0, 0.04)  # below the floor
 @pytest.fixture(scope="module")
 def users(memory, new_user):
     """Users of whom each said one of these."""
-    named = {name: new_user() for name in SAID}
-    for name, user in named.items():
-        memory.add(SAID[name], user=user)
-    return named
+    return {name: new_user(messages) for name, messages in SAID.items()}
 
 
 @pytest.mark.parametrize(
@@ -305,15 +301,13 @@ def test_a_question_in_another_language_finds_a_name(memory, cook):
 
 def test_in_a_small_memory_an_answer_in_other_words_is_recalled(memory, new_user):
     """Words that nobody has used yet say little there."""
-    user = new_user()
-    memory.add(
+    user = new_user(
         [
             {"role": "user", "content": "I got a job as a geologist in Aberdeen, starting in February."},
             {"role": "assistant", "content": "Congratulations! Would you like a checklist?"},
             {"role": "user", "content": "I'm a bit nervous. Also I started seeing someone, Priya."},
             {"role": "assistant", "content": "How lovely. You'll have a lot of science to talk about."},
         ],
-        user=user,
     )
     assert "geologist" in memory.recall("What is my profession?", user=user).text
     assert "geologist" in memory.recall("Where do I work?", user=user).text
@@ -321,8 +315,7 @@ def test_in_a_small_memory_an_answer_in_other_words_is_recalled(memory, new_user
 
 def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
     """Places are brought up by "where" if they are of what the question is about."""
-    user = new_user()
-    memory.add(
+    user = new_user(
         [
             "My brother Davi is in Utrecht with his wife.",
             "We met Susanna Clarke at the fair.",
@@ -330,7 +323,6 @@ def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
             "The fair was moved.",
             "It rained again, and the roof leaks above the kitchen.",
         ],
-        user=user,
     )
     assert "kitchen" in memory.search("Where does the roof leak?", user=user, limit=1)[0].text
 
@@ -342,8 +334,7 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
     asked, said = "What is my blood type?", "What did you tell me about the blood type?"
     odds = {}
     for role in ("user", "assistant"):
-        user = new_user()
-        memory.add([*talk, Message(about, role, session="blood")], user=user)
+        user = new_user([*talk, Message(about, role, session="blood")])
         found = [memory.recall(text, user=user).confidence for text in (asked, said)]
         odds[role] = [confidence / (1 - confidence) for confidence in found]
     assert odds["assistant"][0] < odds["user"][0] / 1.05  # both are near the surest that there is
@@ -352,28 +343,25 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
 
 def test_what_both_chose_may_be_the_assistant_s_words(memory, new_user):
     """Who asks what "we" picked does not ask about themselves: an assistant's answer counts."""
-    user = new_user()
     talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
     asked = "Which license do we pick for the parser?"
     answer = Message("MPL-2.0 it is: its terms cover single files.", "assistant", session="license")
-    memory.add([*talk, Message(asked, session="license"), answer], user=user)
+    user = new_user([*talk, Message(asked, session="license"), answer])
     for question in (asked, "which license did we pick for our parser?"):
         assert "MPL-2.0" in memory.recall(question, user=user, budget_tokens=100).text
 
 
 def test_what_the_assistant_alone_said_is_found(memory, new_user):
     """Nobody asks about themselves, so its words count as anybody's."""
-    user = new_user()
     talk = [Message("Your meeting with Sandra is moved to 4 pm.", "assistant"), Message("ok thanks")]
-    memory.add(talk, user=user)
+    user = new_user(talk)
     for text in ("Sandra", "Who is Sandra?", "Tell me about Sandra"):
         assert "Sandra" in memory.recall(text, user=user).text
 
 
 def test_the_trace_tells_what_each_view_did(memory, new_user):
     """Per view: how many units were scored and offered, and the time that it took."""
-    user = new_user()
-    memory.add([f"Fact number {i}." for i in range(50)], user=user)
+    user = new_user([f"Fact number {i}." for i in range(50)])
     found = memory.recall("fact", user=user, budget_tokens=100, min_confidence=0)
     (view,) = found.trace.views
     assert view.view == "messages"
@@ -400,13 +388,15 @@ def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
 
 def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
     """They would fill all that is offered; where the month has nothing, they are the way back."""
-    user = new_user()
     told = "Books, books: number {} of the books that I read, and I read books all day, as you know."
     january, june = datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 6, 3, 9, tzinfo=UTC)
     said = [(told.format(day), january + timedelta(days=day)) for day in range(80)]
     said += [(f"Finished part {part} of Gilead.", june + timedelta(days=part)) for part in range(9)]
-    for content, time in said:
-        memory.add([Message(content, time=time), Message("Noted.", role="assistant", time=time)], user=user)
+    user = new_user(
+        message
+        for content, time in said
+        for message in (Message(content, time=time), Message("Noted.", role="assistant", time=time))
+    )
 
     def months(month):
         found = memory.recall(
@@ -426,9 +416,8 @@ def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its
 @pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
 def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
     """A tool's output is held back like an assistant's words, though it has more of the question's."""
-    user = new_user()
     flights = [{"content": f"Flight to Bergen: leaves {i}:{i + 10}.", "role": role} for i in range(10, 40)]
     told = "My plane to Norway goes early."
-    memory.add([*flights[:15], {"content": told, "role": "user"}, *flights[15:]], user=user)
+    user = new_user([*flights[:15], {"content": told, "role": "user"}, *flights[15:]])
     recalled = memory.recall("When does my flight to Bergen leave?", user=user, budget_tokens=100)
     assert any(unit.text == told for unit in recalled.evidence)
