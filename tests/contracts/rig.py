@@ -145,7 +145,8 @@ class Rig:
         prepared = self.view.prepare(messages)
         with self.database.write(user) as connection:
             stored = log.append(connection, user, messages, NOW).stored
-            done = maintenance.commit_new(connection, user, self.view, stored, prepared)
+            seqs = [message.seq for message in stored]
+            done = maintenance.commit_new(connection, user, self.view, seqs, prepared)
         assert done or self.advance(user=user)
         return stored
 
