@@ -395,14 +395,14 @@ def test_one_s_own_is_answered_without_what_fails(shared, monkeypatch):
     """A shared memory that cannot be read is named, with the reason."""
     shared.admin.grant(TEAM, user="ann")
     alone = shared.recall(REVIEW, user="ann", shared=[])
-    recalling = shared._wiring.recalling
+    recalled = shared._wiring.recalled
 
-    def failing(user, views):
-        if user == TEAM:
+    def failing(question, *given, **options):
+        if question.scope.user == TEAM:
             raise StorageCorrupt("its rows are damaged")
-        return recalling(user, views)
+        return recalled(question, *given, **options)
 
-    monkeypatch.setattr(shared._wiring, "recalling", failing)
+    monkeypatch.setattr(shared._wiring, "recalled", failing)
     found = shared.recall(REVIEW, user="ann")
     assert (found.text, found.trace.missing) == (alone.text, (TEAM,))
     assert "its rows are damaged" in found.trace.note

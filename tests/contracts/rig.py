@@ -20,7 +20,7 @@ from zibaldone.engine.forgetting import Receipt, Selector
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.base import Embedder, Vectors
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question
+from zibaldone.recall.recall import read_question
 from zibaldone.search.question import Question
 from zibaldone.storage.database import Database
 from zibaldone.storage.opening import open_database
@@ -139,7 +139,8 @@ class Rig:
         prepared = self.view.prepare(messages)
         with self.database.write(user) as connection:
             stored = log.append(connection, user, messages, NOW).stored
-            done = maintenance.commit_new(connection, user, self.view, stored, prepared)
+            seqs = [message.seq for message in stored]
+            done = maintenance.commit_new(connection, user, self.view, seqs, prepared)
         assert done or self.advance(user=user)
         return stored
 

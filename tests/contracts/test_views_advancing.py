@@ -169,7 +169,8 @@ def test_a_lagging_view_is_not_skipped_ahead(rig):
     prepared = rig.view.prepare(CONVERSATION[3:])
     with rig.database.write() as connection:
         stored = maintenance.log.append(connection, "ann", CONVERSATION[3:], CONVERSATION[3].time).stored
-        assert not maintenance.commit_new(connection, "ann", rig.view, stored, prepared)
+        seqs = [message.seq for message in stored]
+        assert not maintenance.commit_new(connection, "ann", rig.view, seqs, prepared)
     assert rig.states() == []
     assert rig.advance()
     assert rig.faults() == []

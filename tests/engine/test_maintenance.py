@@ -33,10 +33,10 @@ class Reader:
         self.prepared.append([message.seq for message in messages])
         return len(messages)
 
-    def commit(self, connection, generation, messages, prepared):
+    def commit(self, connection, generation, seqs, prepared):
         """Note the generation and the seqs."""
-        assert prepared == len(messages)
-        self.committed.append((generation.number, [message.seq for message in messages]))
+        assert prepared == len(seqs)
+        self.committed.append((generation.number, seqs))
 
     def drop(self, connection, generation):
         """Note the generation."""

@@ -102,9 +102,8 @@ def test_users_sessions_and_agents_may_be_numbers_and_uuids(memory, user):
     assert memory.users() == [str(user)]
     assert [m.session for m in memory.messages(user=user)] == ["1", str(user)]
     assert [m.seq for m in memory.messages(user=user, filter=Filter(session=user))] == [2]
-    assert memory.recall("Who keeps bees?", user=user, filter=Filter(agent="5"), min_confidence=0).evidence[
-        0
-    ].sources == (1,)
+    recalled = memory.recall("Who keeps bees?", user=user, filter=Filter(agent="5"), min_confidence=0)
+    assert recalled.evidence[0].sources == (1,)
     assert memory.forget(user=user, session=user).messages == 1
 
 
@@ -120,10 +119,8 @@ def test_an_agent_is_noted_and_narrows(memory):
     assert [m.seq for m in memory.messages(user="u", filter=Filter(agent="b"))] == [2]
     assert {e.sources for e in memory.search("tulip", user="u", filter=Filter(agent="a"))} == {(1,)}
     memory.maintain()
-    assert {
-        e.sources
-        for e in memory.recall("Which tulip?", user="u", filter=Filter(agent="a"), min_confidence=0).evidence
-    } == {(1,)}
+    recalled = memory.recall("Which tulip?", user="u", filter=Filter(agent="a"), min_confidence=0)
+    assert {e.sources for e in recalled.evidence} == {(1,)}
     both = {"agent": "a", "metadata": {"agent": {"$exists": True}}}
     assert [m.seq for m in memory.messages(user="u", filter=Filter(**both))] == [1]
 
@@ -131,6 +128,11 @@ def test_an_agent_is_noted_and_narrows(memory):
 def texts(recalled):
     """Of evidence."""
     return [unit.text for unit in recalled]
+
+
+def contents_of(messages):
+    """Their contents."""
+    return [message.content for message in messages]
 
 
 def ask(memory, question="Where do I live?", **options):
@@ -150,11 +152,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects(filled, maintained):
     assert "Paris is lovely." in texts(recalled.evidence)
     assert "I live in Paris" not in recalled.text
     assert "user: I live in Lyon." in recalled.text
-    assert (
-        recalled.why_not(1)
-        == f"Message 1 was dropped: message {corrected.seq} corrects it; "
-        + (recalled.why_not(1).split("; ")[1])
-    )
+    assert f"Message 1 was dropped: message {corrected.seq} corrects it; " in recalled.why_not(1)
     found = filled.search("I live in Paris", user="ann")
     assert "I live in Paris." not in texts(found)
     assert "I live in Lyon." in texts(found)
@@ -171,7 +169,7 @@ def test_what_a_correction_is(filled):
     again = filled.update(stored.seq, "I play shogi.", user="ann")
     third = filled.update(3, "I play Go.", user="ann")
     assert [m.seq for m in filled.user("ann").versions(stored.id)] == [3, stored.seq, again.seq, third.seq]
-    assert texts_of(filled.user("ann").versions(3))[-1] == "I play Go."
+    assert contents_of(filled.user("ann").versions(3))[-1] == "I play Go."
     recalled = ask(filled, "What do I play?")
     assert "I play Go." in texts(recalled.evidence)
     assert not {"I play chess.", "I play go.", "I play shogi."} & set(texts(recalled.evidence))
@@ -185,12 +183,7 @@ def test_of_two_corrections_at_once_the_later_one_holds(filled):
     recalled = ask(filled)
     assert "Nice" in recalled.text
     assert "Lyon" not in recalled.text
-    assert texts_of(filled.user("ann").versions(1))[-1] == "I live in Nice."
-
-
-def texts_of(messages):
-    """Their contents."""
-    return [message.content for message in messages]
+    assert contents_of(filled.user("ann").versions(1))[-1] == "I live in Nice."
 
 
 def test_a_correction_is_read_like_what_it_corrects(filled):
@@ -275,7 +268,7 @@ def test_a_correction_finds_what_it_corrects_in_another_memory(filled, opened, t
     other.add(["Hello.", "Good morning."], user="bob")
     other.user("bob").import_(tmp_path / "ann.jsonl")
     of_chess = next(m for m in other.messages(user="bob") if m.content == "I play chess.")
-    versions = texts_of(other.user("bob").versions(of_chess.seq))
+    versions = contents_of(other.user("bob").versions(of_chess.seq))
     assert versions == ["I play chess.", "I play go.", "I play shogi."]
     recalled = texts(other.recall("What do I play?", user="bob", min_confidence=0).evidence)
     assert {"I play the lute.", "I play shogi."} <= set(recalled)
@@ -296,8 +289,8 @@ def test_corrections_of_users_that_are_put_together(filled, opened, tmp_path):
     (tmp_path / "both.jsonl").write_text("\n".join(lines), encoding="utf-8")
     other = opened("other")
     other.user("me").import_(tmp_path / "both.jsonl")
-    assert texts_of(other.user("me").versions("bea/bea")) == ["Bea lives in Bern.", "Bea lives in Basel."]
-    assert texts_of(other.user("me").versions("ann/first")) == ["I live in Paris.", "I live in Lyon."]
+    assert contents_of(other.user("me").versions("bea/bea")) == ["Bea lives in Bern.", "Bea lives in Basel."]
+    assert contents_of(other.user("me").versions("ann/first")) == ["I live in Paris.", "I live in Lyon."]
 
 
 @pytest.mark.parametrize("seqs", [[10**30], [0, -1, 7, "1", True], "1", None, [[]]], ids=str)
@@ -307,7 +300,7 @@ def test_what_somebody_says_is_a_correction_is_read_with_care(filled, seqs):
     (stored,) = filled.add(Message("I live in Rome.", role="editor", metadata=metadata), user="ann")
     assert stored.corrects == ()
     assert stored.voice == "editor"
-    assert texts_of(filled.user("ann").versions(stored.seq)) == ["I live in Rome."]
+    assert contents_of(filled.user("ann").versions(stored.seq)) == ["I live in Rome."]
     assert "I live in Paris." in texts(ask(filled).evidence)
     assert "system" not in ask(filled).text
 

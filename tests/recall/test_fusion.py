@@ -8,12 +8,6 @@ from zibaldone.recall.recall import K, reciprocal_rank
 RANKINGS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=12), max_size=4)
 
 
-@given(st.lists(st.integers(), unique=True))
-def test_a_single_ranking_comes_back_as_it_is(ranking):
-    """With one view there is nothing to fuse."""
-    assert reciprocal_rank([ranking]) == ranking
-
-
 @given(RANKINGS)
 def test_every_item_comes_once_by_falling_sum_of_reciprocal_ranks(rankings):
     """Cormack, Clarke and Buettcher 2009, eq. 1, summed by hand."""

@@ -26,7 +26,7 @@ class Steps(UnitsView):
     def prepare(self, messages, basis=None, progress=None):
         """Nothing to read."""
 
-    def commit(self, connection, generation, messages, prepared):
+    def commit(self, connection, generation, seqs, prepared):
         """Nothing to write."""
 
     def retrieve(self, take_snapshot, query):
@@ -71,14 +71,10 @@ def test_nothing_begins_without_time(memory, steps, ask):
 
 
 def test_a_recall_with_time_enough_is_what_it_is_without(memory, steps):
-    """The limit changes nothing that is in time."""
+    """The limit changes nothing that is in time; it is a number of seconds, not below 0."""
     recalled = memory.recall("What is the heron called?", user="ann", timeout_s=600)
     assert recalled.text == memory.recall("What is the heron called?", user="ann").text
     assert "Ottokar" in recalled.text
-
-
-def test_a_timeout_is_a_number_of_seconds(memory):
-    """And not below 0."""
     with pytest.raises(InvalidInput, match="timeout_s"):
         memory.recall("heron?", user="ann", timeout_s=-1)
 

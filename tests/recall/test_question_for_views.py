@@ -23,7 +23,7 @@ class Listener(UnitsView):
     def prepare(self, messages, basis=None, progress=None):
         """Nothing to read."""
 
-    def commit(self, connection, generation, messages, prepared):
+    def commit(self, connection, generation, seqs, prepared):
         """Nothing to write."""
 
     def retrieve(self, take_snapshot, question):

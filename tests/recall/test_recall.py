@@ -64,10 +64,16 @@ def memory(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def new_user():
-    """Names that nobody had before."""
+def new_user(memory):
+    """A new user of whom these are the messages; their name."""
     numbers = count()
-    return lambda: f"user {next(numbers)}"
+
+    def new_user(messages):
+        user = f"user {next(numbers)}"
+        memory.add(messages, user=user)
+        return user
+
+    return new_user
 
 
 def check(memory, user, found, budget):
@@ -141,8 +147,7 @@ def _check_text(found):
 @example(messages=[Message("🐝", name="n" * 3000)], question="", budget=40, floor=0)
 def test_every_recall_keeps_its_promises(memory, new_user, messages, question, budget, floor):
     """Within the budget to the token, cited verbatim, in order, a date once per header, nothing twice."""
-    user = new_user()
-    memory.add(messages, user=user)
+    user = new_user(messages)
     found = memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor)
     check(memory, user, found, budget)
     assert found.text == memory.recall(question, user=user, budget_tokens=budget, min_confidence=floor).text
@@ -150,17 +155,15 @@ def test_every_recall_keeps_its_promises(memory, new_user, messages, question, b
 
 def test_a_large_budget_takes_all(memory, new_user):
     """With room for everything, everything that says something is in, in the order of time."""
-    user = new_user()
     contents = [f"Fact number {i}." for i in range(20)]
-    memory.add([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)], user=user)
+    user = new_user([Message(c, time=START + timedelta(hours=i)) for i, c in enumerate(contents)])
     found = memory.recall("fact", user=user, budget_tokens=3000, min_confidence=0)
     assert [unit.text for unit in found.evidence] == contents
 
 
 def test_a_budget_is_well_used(memory, new_user):
     """When there is more than fits, nearly all of the budget is filled."""
-    user = new_user()
-    memory.add([f"Fact number {i} is short." for i in range(200)], user=user)
+    user = new_user([f"Fact number {i} is short." for i in range(200)])
     found = memory.recall("fact", user=user, budget_tokens=500, min_confidence=0)
     assert 450 <= found.tokens <= 500
 
@@ -184,8 +187,7 @@ def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
     memory, new_user, question, inside, budget
 ):
     """Whole sentences in one run, the one that matched among them, and the decision says so."""
-    user = new_user()
-    memory.add(Message(LONG, name="Ann"), user=user)
+    user = new_user(Message(LONG, name="Ann"))
     found = memory.recall(question, user=user, budget_tokens=budget, min_confidence=0)
     check(memory, user, found, budget)
     (unit,) = found.evidence
@@ -199,21 +201,23 @@ def test_a_message_too_long_for_the_budget_is_cut_around_what_matched(
 
 def test_a_budget_too_small_for_anything_gives_nothing_and_says_why(memory, new_user):
     """One token holds no evidence: the recall is empty, and every candidate knows how many were left."""
-    user = new_user()
-    memory.add("The bees swarmed over the mill.", user=user)
+    user = new_user("The bees swarmed over the mill.")
     found = memory.recall("bees", user=user, budget_tokens=1, min_confidence=0)
     assert (found.text, found.tokens, found.evidence, found.citations) == ("", 0, (), ())
     assert not found
     assert "only 1 tokens were left" in found.why_not(1)
 
 
+COOK = [
+    *(f"The kettle number {i} is on the stove." for i in range(100)),
+    *("My greyhound chased the postman.", "Mila is allergic to kiwi."),
+]
+
+
 @pytest.fixture(scope="module")
 def cook(memory, new_user):
     """A user of a hundred kettles, a greyhound and an allergy."""
-    user = new_user()
-    memory.add([f"The kettle number {i} is on the stove." for i in range(100)], user=user)
-    memory.add(["My greyhound chased the postman.", "Mila is allergic to kiwi."], user=user)
-    return user
+    return new_user(COOK)
 
 
 def test_below_the_floor_nothing_is_recalled(memory, cook):
@@ -226,30 +230,68 @@ def test_below_the_floor_nothing_is_recalled(memory, cook):
     assert memory.recall("quantum chromodynamics on a lattice", user=cook, min_confidence=0)
 
 
+SAID = {
+    "English": COOK,
+    "kettles": COOK[:30],
+    "a word said twice": ["My dog is called Biscuit.", "A fine name for a dog."],
+    "terse notes": ["oat milk, eggs, bread", "bike stolen, police report filed", "camera bought second hand"],
+    "a slip": ["We saw it later that day.", "My dentist is Dr. Lee."] * 10,
+    "German": [
+        "Ich ziehe im Herbst nach Leipzig, die neue Wohnung liegt im dritten Stock und hat einen Balkon.",
+        "Meine Schwester Jana hat gestern die Prüfung bestanden und feiert am Samstag mit uns.",
+        "Der Zahnarzt sagt, dass der Zahn raus muss, aber erst wenn ich wieder gesund bin.",
+        "Unser Hund frisst nicht mehr, deshalb war ich mit ihm bei einer Tierärztin in der Stadt.",
+        "Seit einer Woche trinke ich keinen Kaffee, weil mir davon der Magen weh tut.",
+        "Wann kommst du, und wie lange willst du bei uns bleiben?",
+        "Mein Fahrrad wurde vor dem Bahnhof gestohlen, ich habe es sofort der Polizei gemeldet.",
+        "Das Gehalt ist etwas höher als in der alten Firma, dafür arbeite ich auch an manchen Abenden.",
+        "Welche Farbe soll die Küche haben, was meinst du?",
+    ],
+    "Japanese": [
+        "妹の美咲は神戸の病院で看護師をしています。",
+        "家賃は月に八万五千円です。",
+        "犬のポチを獣医の田中先生に診てもらいました。",
+        "えびのアレルギーがあるので気をつけています。",
+    ],
+}
+NOBODY_CAN_TELL = (0.5, 0.5)  # in another language than memory's
+UNSURE, SURE = (0, 0.2), (0.8, 1)
+NOTHING = (0, 0.04)  # below the floor
+
+
+@pytest.fixture(scope="module")
+def users(memory, new_user):
+    """Users of whom each said one of these."""
+    return {name: new_user(messages) for name, messages in SAID.items()}
+
+
 @pytest.mark.parametrize(
-    ("question", "least", "most"),
+    ("said", "question", "bounds"),
     [
-        ("Whose greyhound chased the postman?", 0.94, 0.96),  # one in twenty is not answered all the same
-        ("Did the quantum chromodynamics converge on the lattice?", 0, 0.1),
-        ("Which queue did we decide against?", 0, 0.04),
-        ("Worauf reagiert meine Nichte allergisch?", 0.5, 0.5),
-        ("Wie heißt der Hund von meinem Bruder?", 0.5, 0.5),
-        ("私の血液型は何ですか", 0.5, 0.5),
-        ("犬の名前は何ですか？", 0.5, 0.5),
-        ("我妹妹做什么工作", 0.5, 0.5),
+        ("English", "Whose greyhound chased the postman?", (0.94, 0.96)),  # one of twenty is not answered
+        ("English", "Did the quantum chromodynamics converge on the lattice?", UNSURE),
+        ("English", "Which queue did we decide against?", NOTHING),
+        ("kettles", "stock portfolio rebalance dividends tax", NOTHING),  # no sentence, but no other language
+        ("English", "Worauf reagiert meine Nichte allergisch?", NOBODY_CAN_TELL),
+        ("English", "私の血液型は何ですか", NOBODY_CAN_TELL),
+        ("English", "我妹妹做什么工作", NOBODY_CAN_TELL),
+        ("a word said twice", "Which rockets fly to Saturn?", UNSURE),
+        ("terse notes", "What is the blood type of my cousin?", UNSURE),
+        ("a slip", "Wie heißt der Kater von Oma?", UNSURE),  # "Kater" may be read as "later"
+        ("a slip", "Qui est mon dentiste à Paris ?", (0.1, 1)),
+        ("German", "What is my blood type?", NOBODY_CAN_TELL),
+        ("German", "Quand est-ce que je déménage ?", NOBODY_CAN_TELL),
+        ("German", "Wann ziehe ich nach Leipzig?", SURE),
+        ("German", "Welche Schuhe hat der Bruder von Anna?", (0, 0.49)),
+        ("German", "Wer gewann das Schachturnier in Reykjavik?", (0, 0.49)),
+        ("Japanese", "妹の仕事は何ですか？", (0.4, 0.49)),
+        ("Japanese", "私の血液型は何ですか？", (0, 0.39)),
+        ("Japanese", "What does my sister do for a living?", NOBODY_CAN_TELL),
     ],
 )
-def test_how_sure_an_english_memory_is(memory, cook, question, least, most):
-    """Certain of what it knows, not of what it has no word for; of another language nobody can tell."""
-    assert least <= memory.recall(question, user=cook).confidence <= most
-
-
-def test_keywords_that_memory_does_not_know_recall_nothing(memory, new_user):
-    """They have no more function words than a question in another language; no sentence, they are none."""
-    user = new_user()
-    memory.add([f"The kettle number {i} is on the stove." for i in range(30)], user=user)
-    assert not memory.recall("stock portfolio rebalance dividends tax", user=user)
-    assert not memory.recall("grandfather blood pressure medication dosage", user=user)
+def test_how_sure_memory_is(memory, users, said, question, bounds):
+    """Certain of what it knows, not of what it has no word for; a question is of memory's language or not."""
+    assert bounds[0] <= memory.recall(question, user=users[said]).confidence <= bounds[1]
 
 
 def test_a_question_in_another_language_finds_a_name(memory, cook):
@@ -257,77 +299,23 @@ def test_a_question_in_another_language_finds_a_name(memory, cook):
     assert "kiwi" in memory.recall("A que é que a Mila é alérgica?", user=cook, budget_tokens=100).text
 
 
-@pytest.mark.parametrize(
-    ("said", "question"),
-    [
-        (["My dog is called Biscuit.", "A fine name for a dog."], "Which rockets fly to Saturn?"),
-        (
-            ["oat milk, eggs, bread", "bike stolen, police report filed", "camera bought second hand"],
-            "What is the blood type of my cousin?",
-        ),
-    ],
-    ids=["a word said twice", "terse notes"],
-)
-def test_few_words_are_of_the_language_of_the_question(memory, new_user, said, question):
-    """Memory is sure that it does not know, though it has hardly a function word to share with a question."""
-    user = new_user()
-    memory.add(said, user=user)
-    assert memory.recall(question, user=user).confidence < 0.2
-
-
 def test_in_a_small_memory_an_answer_in_other_words_is_recalled(memory, new_user):
     """Words that nobody has used yet say little there."""
-    user = new_user()
-    memory.add(
+    user = new_user(
         [
             {"role": "user", "content": "I got a job as a geologist in Aberdeen, starting in February."},
             {"role": "assistant", "content": "Congratulations! Would you like a checklist?"},
             {"role": "user", "content": "I'm a bit nervous. Also I started seeing someone, Priya."},
             {"role": "assistant", "content": "How lovely. You'll have a lot of science to talk about."},
         ],
-        user=user,
     )
     assert "geologist" in memory.recall("What is my profession?", user=user).text
     assert "geologist" in memory.recall("Where do I work?", user=user).text
 
 
-JAPANESE = [
-    "妹の美咲は神戸の病院で看護師をしています。",
-    "家賃は月に八万五千円です。",
-    "犬のポチを獣医の田中先生に診てもらいました。",
-    "えびのアレルギーがあるので気をつけています。",
-]
-
-
-GERMAN = [
-    "Ich ziehe im Herbst nach Leipzig, die neue Wohnung liegt im dritten Stock und hat einen Balkon.",
-    "Meine Schwester Jana hat gestern die Prüfung bestanden und feiert am Samstag mit uns.",
-    "Der Zahnarzt sagt, dass der Zahn raus muss, aber erst wenn ich wieder gesund bin.",
-    "Unser Hund frisst nicht mehr, deshalb war ich mit ihm bei einer Tierärztin in der Stadt.",
-    "Seit einer Woche trinke ich keinen Kaffee, weil mir davon der Magen weh tut.",
-    "Wann kommst du, und wie lange willst du bei uns bleiben?",
-    "Mein Fahrrad wurde vor dem Bahnhof gestohlen, ich habe es sofort der Polizei gemeldet.",
-    "Das Gehalt ist etwas höher als in der alten Firma, dafür arbeite ich auch an manchen Abenden.",
-    "Welche Farbe soll die Küche haben, was meinst du?",
-]
-
-
-def test_a_question_is_compared_with_a_memory_of_its_language_alone(memory, new_user):
-    """Nobody can tell in another one, whichever of the two is English, or neither; in its own, one can."""
-    user = new_user()
-    memory.add(GERMAN, user=user)
-    for text in ("What is my blood type?", "How much is my new rent?", "Quand est-ce que je déménage ?"):
-        assert memory.recall(text, user=user).confidence == 0.5
-    told, untold = ("Wann ziehe ich nach Leipzig?", "Welche Schuhe hat der Bruder von Anna?")
-    confidences = [memory.recall(text, user=user).confidence for text in (told, untold)]
-    assert confidences[0] > 0.8
-    assert confidences[1] != 0.5
-
-
 def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
     """Places are brought up by "where" if they are of what the question is about."""
-    user = new_user()
-    memory.add(
+    user = new_user(
         [
             "My brother Davi is in Utrecht with his wife.",
             "We met Susanna Clarke at the fair.",
@@ -335,28 +323,8 @@ def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
             "The fair was moved.",
             "It rained again, and the roof leaks above the kitchen.",
         ],
-        user=user,
     )
     assert "kitchen" in memory.search("Where does the roof leak?", user=user, limit=1)[0].text
-
-
-def test_a_script_without_spaces_is_compared_with_itself(memory, new_user):
-    """And an English question with none of it."""
-    user = new_user()
-    memory.add(JAPANESE, user=user)
-    told = memory.recall("妹の仕事は何ですか？", user=user).confidence
-    untold = memory.recall("私の血液型は何ですか？", user=user).confidence
-    assert untold < 0.4 < told
-    assert untold != 0.5 != told
-    assert memory.recall("What does my sister do for a living?", user=user).confidence == 0.5
-
-
-def test_a_word_of_another_language_that_looks_like_a_slip_makes_nobody_sure(memory, new_user):
-    """Of "Kater", which may be read as "later", no answer comes; "dentiste" is "dentist"."""
-    user = new_user()
-    memory.add(["We saw it later that day.", "My dentist is Dr. Lee."] * 10, user=user)
-    assert "dentist" in memory.recall("Qui est mon dentiste à Paris ?", user=user, budget_tokens=40).text
-    assert memory.recall("Wie heißt der Kater von Oma?", user=user).confidence < 0.1
 
 
 def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory, new_user):
@@ -366,8 +334,7 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
     asked, said = "What is my blood type?", "What did you tell me about the blood type?"
     odds = {}
     for role in ("user", "assistant"):
-        user = new_user()
-        memory.add([*talk, Message(about, role, session="blood")], user=user)
+        user = new_user([*talk, Message(about, role, session="blood")])
         found = [memory.recall(text, user=user).confidence for text in (asked, said)]
         odds[role] = [confidence / (1 - confidence) for confidence in found]
     assert odds["assistant"][0] < odds["user"][0] / 1.05  # both are near the surest that there is
@@ -376,39 +343,25 @@ def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory
 
 def test_what_both_chose_may_be_the_assistant_s_words(memory, new_user):
     """Who asks what "we" picked does not ask about themselves: an assistant's answer counts."""
-    user = new_user()
     talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
     asked = "Which license do we pick for the parser?"
     answer = Message("MPL-2.0 it is: its terms cover single files.", "assistant", session="license")
-    memory.add([*talk, Message(asked, session="license"), answer], user=user)
+    user = new_user([*talk, Message(asked, session="license"), answer])
     for question in (asked, "which license did we pick for our parser?"):
         assert "MPL-2.0" in memory.recall(question, user=user, budget_tokens=100).text
 
 
 def test_what_the_assistant_alone_said_is_found(memory, new_user):
     """Nobody asks about themselves, so its words count as anybody's."""
-    user = new_user()
     talk = [Message("Your meeting with Sandra is moved to 4 pm.", "assistant"), Message("ok thanks")]
-    memory.add(talk, user=user)
+    user = new_user(talk)
     for text in ("Sandra", "Who is Sandra?", "Tell me about Sandra"):
         assert "Sandra" in memory.recall(text, user=user).text
 
 
-def test_what_was_never_said_in_the_language_of_memory_recalls_nothing(memory, new_user):
-    """A question in a memory's own language, which is not English, is known by its words as ever."""
-    user = new_user()
-    memory.add(
-        [f"Der Kessel Nummer {i} steht auf dem Herd, und mein Hund wartet." for i in range(30)], user=user
-    )
-    assert memory.recall("Wo steht mein Kessel?", user=user)
-    assert not memory.recall("Wie lautet das Passwort für unseren Server?", user=user)
-    assert not memory.recall("Wer gewann das Schachturnier in Reykjavik?", user=user)
-
-
 def test_the_trace_tells_what_each_view_did(memory, new_user):
     """Per view: how many units were scored and offered, and the time that it took."""
-    user = new_user()
-    memory.add([f"Fact number {i}." for i in range(50)], user=user)
+    user = new_user([f"Fact number {i}." for i in range(50)])
     found = memory.recall("fact", user=user, budget_tokens=100, min_confidence=0)
     (view,) = found.trace.views
     assert view.view == "messages"
@@ -435,13 +388,15 @@ def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
 
 def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
     """They would fill all that is offered; where the month has nothing, they are the way back."""
-    user = new_user()
     told = "Books, books: number {} of the books that I read, and I read books all day, as you know."
     january, june = datetime(2024, 1, 2, 9, tzinfo=UTC), datetime(2024, 6, 3, 9, tzinfo=UTC)
     said = [(told.format(day), january + timedelta(days=day)) for day in range(80)]
     said += [(f"Finished part {part} of Gilead.", june + timedelta(days=part)) for part in range(9)]
-    for content, time in said:
-        memory.add([Message(content, time=time), Message("Noted.", role="assistant", time=time)], user=user)
+    user = new_user(
+        message
+        for content, time in said
+        for message in (Message(content, time=time), Message("Noted.", role="assistant", time=time))
+    )
 
     def months(month):
         found = memory.recall(
@@ -461,9 +416,8 @@ def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its
 @pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
 def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
     """A tool's output is held back like an assistant's words, though it has more of the question's."""
-    user = new_user()
     flights = [{"content": f"Flight to Bergen: leaves {i}:{i + 10}.", "role": role} for i in range(10, 40)]
     told = "My plane to Norway goes early."
-    memory.add([*flights[:15], {"content": told, "role": "user"}, *flights[15:]], user=user)
+    user = new_user([*flights[:15], {"content": told, "role": "user"}, *flights[15:]])
     recalled = memory.recall("When does my flight to Bergen leave?", user=user, budget_tokens=100)
     assert any(unit.text == told for unit in recalled.evidence)

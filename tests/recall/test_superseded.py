@@ -6,10 +6,7 @@ import pytest
 
 from memories import with_filter
 from zibaldone import Filter, Message
-from zibaldone.core import Scope
 from zibaldone.recall.packing import choose
-from zibaldone.recall.superseded import current_first
-from zibaldone.search.question import Question
 from zibaldone.text.rendering import render
 
 START = datetime(2024, 1, 8, 9, tzinfo=UTC)
@@ -49,11 +46,6 @@ def ask(memory, question=QUESTION, user="ann", **options):
     )
 
 
-def question(memory, **options):
-    """The question, as views get it."""
-    return Question(QUESTION, Scope("ann"), 500, START, **options)
-
-
 def lines(found):
     """Of the text."""
     return found.text.splitlines()
@@ -90,14 +82,10 @@ def test_one_sentence_of_several_is_named(memory):
 
 def test_the_successor_comes_though_nobody_offered_it(filled):
     """It is made of the log, right before the one that it replaces, with its score."""
-    (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
-    candidates = [unit for unit in filled.search("soup", user="ann") if unit.sources == (2,)]
-    ranked = current_first(
-        filled._database, filled._wiring.notes, [*candidates, old], question(filled), filled._wiring.tokenizer
-    )
-    assert [unit.text for unit in ranked] == ["I made soup.", NEW, OLD]
-    assert ranked[1].score == old.score
-    assert ranked[1].tokens == filled.search("manager Lee now", user="ann")[0].tokens
+    (found,) = filled.search("Ines Patel", user="ann", limit=1)
+    (old,) = (unit for unit in filled.search("Ines Patel", user="ann") if unit.sources == (1,))
+    assert (found.text, found.score) == (NEW, old.score)
+    assert found.tokens == filled.search("manager Lee now", user="ann")[0].tokens
 
 
 def test_what_the_query_may_not_recall_does_not_come(filled):
@@ -111,11 +99,8 @@ def test_what_the_query_may_not_recall_does_not_come(filled):
 def test_of_a_chain_the_newest_comes(filled):
     """The others are marked, each with its words and their own day."""
     say(filled, "My manager is Ada Moss now.", start=START + timedelta(days=9))
-    (old,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(
-        filled._database, filled._wiring.notes, [old], question(filled), filled._wiring.tokenizer
-    )
-    assert [unit.text for unit in ranked] == ["My manager is Ada Moss now.", OLD]
+    (found,) = filled.search("Ines Patel", user="ann", limit=1)
+    assert found.text == "My manager is Ada Moss now."
     marks = [line.partition("[")[2] for line in lines(ask(filled)) if "no longer holds" in line]
     assert marks == ["no longer holds, since Wed 17 Jan 2024: “My manager is Ada Moss now.”]"] * 2
 
@@ -169,11 +154,8 @@ def test_a_chain_is_the_same_wherever_the_view_has_read_to(memory, read):
         ask(memory)  # what is kept between recalls is added to
     found = ask(memory)
     assert sum("no longer holds" in line for line in lines(found)) == 2
-    (old,) = (unit for unit in memory.search(QUESTION, user="ann") if unit.sources == (1,))
-    ranked = current_first(
-        memory._database, memory._wiring.notes, [old], question(memory), memory._wiring.tokenizer
-    )
-    assert ranked[0].text == "My manager is Ada Moss now."
+    (newest,) = memory.search("Ines Patel", user="ann", limit=1)
+    assert newest.text == "My manager is Ada Moss now."
 
 
 def test_what_is_read_on_the_spot_is_forgotten(memory):

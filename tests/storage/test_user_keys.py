@@ -1,5 +1,7 @@
 """Keys of users: what is stored says nothing without them, and a user is forgotten by destroying one."""
 
+import io
+import json
 import os
 import shutil
 import signal
@@ -17,7 +19,6 @@ from zibaldone import (
     KeyDestroyed,
     KeyMissing,
     MemAttention,
-    Message,
     NotEncrypted,
     Placement,
     Retention,
@@ -30,7 +31,6 @@ from zibaldone import (
 )
 from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
-from zibaldone.engine.ingest import ingest
 from zibaldone.models.base import ChatReply
 from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
@@ -500,10 +500,10 @@ def test_what_nobody_sealed_is_damage(sealed):
 
 @WIDELY
 def test_several_users_in_one_transaction_have_each_their_own_key(sealed):
-    """As in an import of what two said: one's key does not open the other's."""
+    """A strict import of what two said: one's key does not open the other's."""
     memory = sealed()
-    parts = [(user, [Message(f"Said by {user}.", session="s")]) for user in ("ann", "zoe")]
-    ingest(memory._database, memory._wiring.messages, parts, memory._wiring.now())
+    said = [{"user": user, "session": "s", "content": f"Said by {user}."} for user in ("ann", "zoe")]
+    memory.admin.import_(io.BytesIO("\n".join(map(json.dumps, said)).encode()), strict=True)
     memory.forget(user="ann", everything=True, shred=True)
     assert memory.messages(user="ann") == []
     assert [message.content for message in memory.messages(user="zoe")] == ["Said by zoe."]

@@ -12,7 +12,7 @@ from zibaldone.engine import forgetting, generations, maintenance
 from zibaldone.engine.forgetting import Selector
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question
+from zibaldone.recall.recall import read_question
 from zibaldone.search.question import Question
 from zibaldone.storage.opening import open_database
 from zibaldone.testing import FrozenClock

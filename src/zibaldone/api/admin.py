@@ -178,11 +178,9 @@ class Admin:
         given = path if hasattr(path, "read") else file_path("path", path)
         with OpenedSource(given) as source:
             report = import_source(
-                self._database,
-                lambda name: wiring.variants.serving(name, wiring.messages),
+                wiring.ingest,
                 reading(source, format, branches, me, dates),
                 whose,
-                now=wiring.now,
                 strict=strict,
                 again=again,
                 attachments=attachments,
@@ -228,7 +226,7 @@ class Admin:
         wiring = self._wiring
         if not isinstance(receipt, Receipt):
             receipt = read_receipt(file_path("receipt", receipt))
-        note_read(self._database, receipt.user, receipt.seqs)
+        note_read(self._database, receipt.user, len(receipt.seqs))
         recordings = getattr(wiring.chat, "folder", None)  # of a recorded model: it has what was asked
         elsewhere = [recordings.absolute()] if isinstance(recordings, Path) else []
         elsewhere += (file_path("also", path).absolute() for path in members("also", also))

@@ -24,6 +24,7 @@ from zibaldone.core.validation import file_path, shown, whole_text
 from zibaldone.engine.inspection import read_view
 from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
+from zibaldone.log.audit import audited
 from zibaldone.views.base import Generation
 from zibaldone.views.topics.editing import Conflict, Edit, conflict_diff, diff, to_messages
 from zibaldone.views.topics.library import CatalogueLine, Library
@@ -129,9 +130,13 @@ class Topics:
             return TopicsEdited((), ())
         with self._database.read(self._user) as connection:
             last = log.state(connection, self._user).last_seq
-        stored = self._wiring.add(self._user, to_messages(doc_id, edits))
+        stored = self._add(to_messages(doc_id, edits))
         behind = self._wiring.maintain(self._user, [self._wiring.topics]).behind
         return TopicsEdited(tuple(message for message in stored if message.seq > last), (), behind)
+
+    @audited("write", "add")
+    def _add(self, edits: Sequence[Message]) -> list[Message]:
+        return self._wiring.ingest.add(self._user, edits)
 
     def _library(self) -> Library:
         def read(connection: Connection, generation: Generation) -> list[Library]:

@@ -26,6 +26,7 @@ from zibaldone.engine import forgetting
 from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput
 from zibaldone.log import ITEM_SESSIONS
+from zibaldone.log.audit import audited
 from zibaldone.log.filters import Narrowing
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 
@@ -87,9 +88,10 @@ class Items:
         """
         self.put_all([ItemPut(namespace, key, value, text, after)])
 
+    @audited("write", "add")
     def put_all(self, puts: Iterable[ItemPut]) -> None:
         """Store several, all of them or none."""
-        self._wiring.add(self._user, [_to_message(put) for put in members("puts", puts)])
+        self._wiring.ingest.add(self._user, [_to_message(put) for put in members("puts", puts)])
 
     def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """The item as it is now; None when there is none."""
@@ -169,7 +171,7 @@ class Items:
         while True:
             question = wiring.unread_question(query, self._user, None, passages * PASSAGE_TOKENS, None)
             within = replace(question, within=seqs)
-            ranked = wiring.passages(within, passages, Narrowing())
+            ranked = wiring.passages(within, Narrowing(), limit=passages)
             scores: dict[int, float] = {}
             for unit in ranked:
                 scores.setdefault(unit.sources[0], unit.score)

@@ -452,7 +452,8 @@ class KVMemory:
             prepared = self.view.continued(reader, stored[0].session, turns, attended)
         with self._database.write(user) as connection:
             if self._goes_on(connection, user, stored, deletions):
-                maintenance.commit_new(connection, user, self.view, stored, prepared)
+                seqs = [message.seq for message in stored]
+                maintenance.commit_new(connection, user, self.view, seqs, prepared)
                 log.touch(connection, user)
 
     def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:

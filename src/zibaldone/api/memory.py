@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from zibaldone import log
 from zibaldone.api import settings
-from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, LONGEST_S, Config
+from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, Config
 from zibaldone.api.wiring import Wiring, to_chat_model
-from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Message, Scope
-from zibaldone.core.deadline import Deadline
+from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
     Key,
@@ -29,10 +28,8 @@ from zibaldone.core.validation import (
     option,
     shown,
     to_seq_or_id,
-    to_time,
     type_of,
     whole_text,
-    words,
 )
 from zibaldone.engine import forgetting
 from zibaldone.engine.forgetting import Receipt
@@ -42,10 +39,10 @@ from zibaldone.errors import InvalidInput, NotGranted, TooMany, ZibaldoneError
 from zibaldone.log.audit import audited, note_read
 from zibaldone.log.filters import Filter, Narrowing, to_filter
 from zibaldone.log.grants import granted, must_be_granted
-from zibaldone.log.message_input import ATTACHMENTS, MessageLike, to_messages, to_question
+from zibaldone.log.message_input import ATTACHMENTS, MessageLike, read_chat, to_messages
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Reranker
-from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, recall, to_order
+from zibaldone.recall.recall import DEFAULT_FLOOR, RECALL_TOKENS, Order, to_order
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.shared import unite_passages, unite_scopes
 from zibaldone.search.question import Question
@@ -59,6 +56,7 @@ if TYPE_CHECKING:  # what is asked for less often than it takes to load
     from zibaldone.api.user import User
     from zibaldone.recall.ask import Answer, Asking, Step
 
+T = TypeVar("T")
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
 
 
@@ -69,6 +67,21 @@ def _facts(recalled: Recall) -> Facts:
         "zibaldone.passages": len(recalled.evidence),
         "zibaldone.confidence": recalled.confidence,
     }
+
+
+def _to_question(
+    query: str | None, chat: MessageLike | Iterable[MessageLike] | None
+) -> tuple[str, frozenset[str]]:
+    """Return the question, and the contents of the chat, which need not be recalled."""
+    if chat is None:
+        if query is None:
+            raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
+        return query, frozenset()
+    last, repeated = read_chat(chat)
+    text = last if query is None else query
+    if text is None:
+        raise InvalidInput("no message of the chat is the user's: give the question as query=")
+    return text, repeated
 
 
 class Memory:
@@ -126,23 +139,23 @@ class Memory:
         """
         place = file_path("path", settings.memory_path() if path is None else path)
         option("config", config, Config)
+        given = (embedder, chat)
         if isinstance(embedder, str):
-            vectors: Embedder | None = settings.embedder_called(embedder)
-        else:
-            vectors = settings.embedder() if embedder is None else embedder
-        answering = settings.chat() if chat is None else chat
+            embedder = settings.embedder_called(embedder)
+        elif embedder is None:
+            embedder = settings.embedder()
+        chat = settings.chat() if chat is None else chat
         memory = cls(
             place,
-            embedder=vectors,
-            chat=answering,
+            embedder=embedder,
+            chat=chat,
             reranker=settings.text("RERANKER") if reranker is None else reranker,
             key=settings.key() if key is None else key,
             config=config.with_environment(),
         )
-        # Those that were made here are closed with the memory.
-        made = (vectors, answering)
         memory._wiring.embedder_called = settings.embedder_called
-        memory._wiring.own_models += [model for model in made if model not in (None, embedder, chat)]
+        # Those that were made here are closed with the memory.
+        memory._wiring.own_models += [model for model in (embedder, chat) if model not in (None, *given)]
         return memory
 
     @property
@@ -220,7 +233,7 @@ class Memory:
         given = to_messages(messages, session=session, agent=agent, by=writer, keep_files=keeps)
         if writer not in (None, user) and any(message.role == EDITOR for message in given):
             raise NotGranted("what others wrote into a shared memory is corrected by an admin alone")
-        return self._wiring.add(user, given)
+        return self._wiring.ingest.add(user, given)
 
     @traced(_facts)
     @audited("read")
@@ -246,7 +259,7 @@ class Memory:
 
         With the `messages` of a chat, the question is the user's last one unless `query` says otherwise, and
         what stands in them is not recalled again. What is put together follows from what the question asks
-        for: see `planning`. A `filter` narrows it. `views` names the views to ask. Below `min_confidence` (0
+        for: `trace.aim`. A `filter` narrows it. `views` names the views to ask. Below `min_confidence` (0
         to 1; None: the default) the recall is empty, with 0 never. `now` is what "last week" in the query is
         relative to; given, the profile is as it was then. In the `order` "first" or "last", of what fits best
         the earliest or the latest comes first. With `include_tool_traffic` the newest thousand calls of
@@ -262,88 +275,70 @@ class Memory:
 
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
-        narrowed = to_filter(filter)
+        narrowed, taken_by = to_filter(filter), to_order(order)
+        turns = list(messages) if isinstance(messages, Iterator) else messages
+        text, repeated = _to_question(query, turns)
+        room, wiring = count("budget_tokens", budget_tokens, least=1), self._wiring
+        question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)
         if count("rounds", rounds, least=0) or chat is not None:
             if not rounds or views is not None or min_confidence is not None or include_tool_traffic:
                 raise InvalidInput(
                     "chat= goes with rounds=, and rounds= without views, min_confidence and"
                     " include_tool_traffic"
                 )
-            turns = list(messages) if isinstance(messages, Iterator) else messages
-            asking = self._asking(
-                to_question(query, turns)[0],
-                user,
-                chat,
-                rounds,
-                budget_tokens,
-                narrowed,
-                now,
-                timeout_s,
-                gathers=True,
-                messages=turns,
-                order=to_order(order),
-                shared=shared,
-            )
-            return asking.run().evidence
-        least_confidence = DEFAULT_FLOOR
-        if min_confidence is not None:
-            least_confidence = number("min_confidence", min_confidence, least=0, most=1)
-        question_text, repeated = to_question(query, messages)
-        narrowing = narrowed.narrowing(repeated=repeated)
-        taken_by, wiring = to_order(order), self._wiring
-        room = count("budget_tokens", budget_tokens, least=1)
-        session = narrowed.scope_session()
-        question = wiring.unread_question(question_text, user, session, room, now, timeout_s)
+            asking = self._asking(question, chat, rounds, narrowed, shared, turns)
+            return replace(asking, gathers=True, order=taken_by).run().evidence
+        least = DEFAULT_FLOOR if min_confidence is None else min_confidence
+        floor = number("min_confidence", least, least=0, most=1)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
         sources: list[View] = [view for view in chosen if view is not wiring.notes]
         if flag("include_tool_traffic", include_tool_traffic):
             sources.append(wiring.noise())
-        with_notes = bool(sources) and wiring.notes in chosen
-        sources = sources or chosen  # asked alone, notes are what is recalled
-        needed = list(dict.fromkeys([*chosen, wiring.messages]))  # the question is read against messages
-
-        def of_one(question: Question, narrowing: Narrowing, *, rules: bool) -> Recall:
-            whose = question.scope.user
-            serving = partial(wiring.variants.serving, whose)
-
-            def recalled() -> Recall:
-                return recall(
-                    wiring.database,
-                    [serving(view) for view in sources],
-                    question,
-                    floor=least_confidence,
-                    tokenizer=wiring.tokenizer,
-                    own=wiring.model_tokens,
-                    count=wiring.count_tokens,
-                    messages=serving(wiring.messages),
-                    notes=serving(wiring.notes) if with_notes else None,
-                    narrowing=narrowing,
-                    reranker=wiring.reranker,
-                    order=taken_by,
-                    rules=rules,
-                )
-
-            with wiring.recalling(whose, needed):
-                return wiring.variants.steadily(whose, needed, recalled)
-
-        whose = question.scope.user
-        scopes = wiring.shared_with(whose, shared, session)
-        own = of_one(question, narrowing, rules=True)
-        if not scopes:
-            return own if own or own.trace.decisions else wiring.with_reason(own, whose)
-        elsewhere = narrowing.elsewhere()
-        beside: dict[str, Recall] = {}
+        of_one = partial(
+            wiring.recalled,
+            sources=sources or chosen,  # asked alone, notes are what is recalled
+            with_notes=bool(sources) and wiring.notes in chosen,
+            floor=floor,
+            order=taken_by,
+            rules_of=question.scope.user,
+        )
         missing: dict[str, str] = {}
-        for scope in scopes:
+        narrowing = narrowed.narrowing(repeated=repeated)
+        own, beside = self._of_each(question, narrowing, shared, of_one, missing)
+        if not beside and not missing:
+            return own if own or own.trace.decisions else wiring.with_reason(own, question.scope.user)
+        united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
+        self._note_shared(beside, united.evidence)
+        return united
+
+    def _of_each(
+        self,
+        question: Question,
+        narrowing: Narrowing,
+        shared: Sequence[Key] | None,
+        of_one: Callable[[Question, Narrowing], T],
+        missing: dict[str, str] | None = None,
+    ) -> tuple[T, dict[str, T]]:
+        """Return what one's own memory gives, and what each shared one does, by its name.
+
+        Why one gives nothing is put into `missing`; without that it raises.
+        """
+        wiring, user, session = self._wiring, question.scope.user, question.scope.session
+        own, beside = of_one(question, narrowing), dict[str, T]()
+        for scope in wiring.shared_with(user, shared, session):
             try:
                 of_scope = replace(question, scope=Scope(scope, session))
-                beside[scope] = of_one(of_scope, elsewhere, rules=False)
+                beside[scope] = of_one(of_scope, narrowing.elsewhere())
             except ZibaldoneError as error:  # one's own is answered all the same
+                if missing is None:
+                    raise
                 missing[scope] = f"{scope!r} was not recalled: {error}"
-        united = unite_scopes(own, beside, room, wiring.count_tokens, taken_by, missing)
-        for scope in beside:
-            note_read(self._database, scope, [unit for unit in united.evidence if unit.scope == scope])
-        return united
+        return own, beside
+
+    def _note_shared(self, scopes: Iterable[str], given: Sequence[Evidence]) -> None:
+        """Note in the audit log of each shared memory how much of it was given out."""
+        for scope in scopes:
+            note_read(self._database, scope, sum(unit.scope == scope for unit in given))
 
     @traced(lambda answer: {"zibaldone.calls": answer.calls, "zibaldone.known": answer.known})
     @sweeping()
@@ -374,65 +369,44 @@ class Memory:
         `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
         where `timeout_s` is over before there is a recall.
         """
-        return self._asking(
-            question,
-            user,
-            chat,
-            count("rounds", rounds, least=0),
-            budget_tokens,
-            to_filter(filter),
-            now,
-            timeout_s,
-            on_step=function("on_step", on_step, optional=True),
-            shared=shared,
-        ).run()
+        narrowed, room = to_filter(filter), count("budget_tokens", budget_tokens, least=1)
+        session = narrowed.scope_session()
+        unread = self._wiring.unread_question(question, user, session, room, now, timeout_s)
+        function("on_step", on_step, optional=True)
+        return replace(self._asking(unread, chat, rounds, narrowed, shared), on_step=on_step).run()
 
     def _asking(
         self,
-        question: str,
-        user: Key,
+        question: Question,
         chat: ChatModel | None,
         rounds: int,
-        budget_tokens: int,
         narrowed: Filter,
-        now: TimeLike | None,
-        timeout_s: float | None,
-        *,
-        on_step: Callable[[Step], None] | None = None,
-        gathers: bool = False,
+        shared: Sequence[Key] | None,
         messages: MessageLike | Iterable[MessageLike] | None = None,
-        order: Order = "best",
-        shared: Sequence[Key] | None = None,
     ) -> Asking:
         from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
 
-        whose = key("user", user)
-        wiring = self._wiring
-        scopes = wiring.shared_with(whose, shared, narrowed.scope_session())
+        wiring, whose = self._wiring, question.scope.user
+        scopes = wiring.shared_with(whose, shared, question.scope.session)
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
         if not asker.has_model:
             raise no_model()
         narrowed.narrowing()  # or else a model would be asked before it is found wrong
-        text = words("question", question)
-        if not text.strip():
+        if not question.text.strip():
             raise InvalidInput("a question needs words")
-        if rounds > MOST_ROUNDS:
+        if count("rounds", rounds, least=0) > MOST_ROUNDS:
             raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
-        if timeout_s is not None:
-            number("timeout_s", timeout_s, least=0, most=LONGEST_S)
 
         def recalled(query: str, narrowed: Filter, exclude_seqs: Collection[int], **options: Any) -> Recall:
-            without = {*narrowed.exclude_seqs, *exclude_seqs}
-            within = replace(narrowed, exclude_seqs=without)
             return self.recall(
                 query,
                 messages=messages,
                 user=whose,
-                filter=within,
+                filter=replace(narrowed, exclude_seqs={*narrowed.exclude_seqs, *exclude_seqs}),
                 min_confidence=0,
-                now=now,
+                now=question.before and question.now,
                 shared=scopes,
                 **options,
             )
@@ -443,23 +417,7 @@ class Memory:
             with self._database.read(scope or whose) as connection:
                 return log.present(connection, scope or whose, seqs) >= set(seqs)
 
-        return Asking(
-            question=text,
-            user=whose,
-            asker=asker,
-            recall=recalled,
-            count=wiring.count_tokens,
-            still_there=still_there,
-            now=wiring.now() if now is None else to_time(now, "now"),
-            rounds=rounds,
-            budget_tokens=count("budget_tokens", budget_tokens, least=1),
-            narrowed=narrowed,
-            deadline=Deadline.after(timeout_s),
-            on_step=on_step,
-            gathers=gathers,
-            order=order,
-            scopes=scopes,
-        )
+        return Asking(question, asker, recalled, wiring.count_tokens, still_there, rounds, narrowed, scopes)
 
     @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")
@@ -481,30 +439,14 @@ class Memory:
         a recall is.
         """
         most, narrowed, wiring = count("limit", limit, least=1), to_filter(filter), self._wiring
-        narrowing = narrowed.narrowing()
         session, room = narrowed.scope_session(), most * PASSAGE_TOKENS
         question = wiring.unread_question(query, user, session, room, now, timeout_s)
-        whose = question.scope.user
-
-        def of_one(question: Question, narrowing: Narrowing) -> Passages:
-            def searched() -> Passages:
-                return wiring.passages(question, most, narrowing)
-
-            views: list[View] = [wiring.messages, wiring.notes]
-            searching = question.scope.user
-            with wiring.recalling(searching, views):
-                return wiring.variants.steadily(searching, views, searched)
-
-        scopes = wiring.shared_with(whose, shared, session)
-        own = of_one(question, narrowing)
-        if not scopes:
+        of_one = partial(wiring.passages, limit=most)
+        own, beside = self._of_each(question, narrowed.narrowing(), shared, of_one)
+        if not beside:
             return own
-        elsewhere, passages = narrowing.elsewhere(), {"": own}
-        for scope in scopes:
-            passages[scope] = of_one(replace(question, scope=Scope(scope, session)), elsewhere)
-        united = unite_passages(passages, most)
-        for scope in scopes:
-            note_read(self._database, scope, [unit for unit in united if unit.scope == scope])
+        united = unite_passages({"": own, **beside}, most)
+        self._note_shared(beside, united)
         return united
 
     @audited("read")
@@ -528,13 +470,11 @@ class Memory:
         tool_traffic = flag("include_tool_traffic", include_tool_traffic)
         within, narrowing = narrowed.scope_session(), narrowed.narrowing(without_noise=not tool_traffic)
         count("after", after, least=0)
-        if before is not None:
-            count("before", before, least=0)
+        for name, given in (("before", before), ("limit", limit), ("last", last)):
+            if given is not None:
+                count(name, given, least=0)
         if limit is not None and last is not None:
             raise InvalidInput("give limit= or last=, not both: the first messages, or the newest")
-        most = limit if last is None else last
-        if most is not None:
-            count("limit" if last is None else "last", most, least=0)
         with self._database.read(user) as connection:
             return log.select_messages(
                 connection,
@@ -543,7 +483,7 @@ class Memory:
                 session=within,
                 after=after,
                 before=before,
-                limit=most,
+                limit=limit if last is None else last,
                 newest=last is not None,
             )
 
@@ -587,22 +527,17 @@ class Memory:
             raise InvalidInput(
                 f"message {old.seq} is an edit itself: edit the topic document or the profile entry again"
             )
-        own = (CORRECTS, TIME_KNOWN, ATTACHMENTS)
-        kept = {name: value for name, value in old.metadata.items() if name not in own}
         if is_put(old):
             raise InvalidInput(
                 f"message {old.seq} is what an item says: put the item again with user(...).items.put()"
             )
-        of_versions = {
-            "seqs": [version.seq for version in versions],
-            "ids": [version.id for version in versions],
-            "role": old.voice,
-        }
-        given = {**kept, **(metadata or {}), CORRECTS: of_versions}
-        (corrected,) = self.add(
-            Message(content, role=EDITOR, name=old.name, session=old.session, metadata=given), user=user
-        )
-        return corrected
+        own = (CORRECTS, TIME_KNOWN, ATTACHMENTS)
+        kept = {name: value for name, value in old.metadata.items() if name not in own}
+        seqs, ids = [version.seq for version in versions], [version.id for version in versions]
+        corrects = {CORRECTS: {"seqs": seqs, "ids": ids, "role": old.voice}}
+        given = {**kept, **(metadata or {}), **corrects}
+        edit = Message(content, role=EDITOR, name=old.name, session=old.session, metadata=given)
+        return self.add(edit, user=user)[0]
 
     def users(self, *, after: str = "", limit: int | None = None) -> list[str]:
         """Every user that has messages, or had, in the order of their names.

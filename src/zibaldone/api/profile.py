@@ -17,6 +17,7 @@ from zibaldone.core.validation import count, shown, words
 from zibaldone.engine.generations import snapshots
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import InvalidInput
+from zibaldone.log.audit import audited
 from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.hand import Act, to_message
 
@@ -76,13 +77,14 @@ class Profile:
             chosen.pop()  # its headings do not fit
         return text if chosen else ""
 
+    @audited("write")
     def add(self, kind: Kind, text: str) -> UserNote:
         """Note something that no message says; returns it. Raises InvalidInput."""
         new = " ".join(words("a note's text", text).split())
         if not new:
             raise InvalidInput("a note's text is empty: say what holds")
         added = to_message("added", _known(kind), 0, "", (), new)
-        (stored,) = self._wiring.add(self._user, [added])
+        (stored,) = self._wiring.ingest.add(self._user, [added])
         return self._of_id(f"{stored.seq}.0")
 
     def pin(self, entry: UserNote | str) -> UserNote:
@@ -107,6 +109,7 @@ class Profile:
         """Leave it out of the text and of recalls; a recall marks its clause as ended."""
         return self._edit("removed", entry)
 
+    @audited("write", "add")
     def _edit(self, act: Act, entry: UserNote | str, text: str = "") -> UserNote:
         note_id = entry.id if isinstance(entry, UserNote) else entry
         take_snapshot = snapshots(self._database, self._user, self._view)
@@ -114,7 +117,7 @@ class Profile:
         if draft is None:
             raise _unknown(note_id, self._user)
         edit = to_message(act, draft.kind, draft.unit.seq, draft.mark, draft.own_sources, text)
-        self._wiring.add(self._user, [edit])
+        self._wiring.ingest.add(self._user, [edit])
         return self._of_id(note_id)
 
     def _of_id(self, note_id: str) -> UserNote:

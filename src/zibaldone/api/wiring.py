@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config
 from zibaldone.api.views_by_name import ViewsByName
-from zibaldone.core import Message, Scope
+from zibaldone.core import Scope
 from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import (
     Key,
@@ -31,7 +30,7 @@ from zibaldone.core.validation import (
 from zibaldone.engine import forgetting, generations, inspection, maintenance, shredding
 from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt, Removed
-from zibaldone.engine.ingest import Progress, ingest, save_index
+from zibaldone.engine.ingest import Ingest, Progress, save_index
 from zibaldone.engine.leases import LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
@@ -51,12 +50,11 @@ from zibaldone.models.named import embedder_called, reranker_called
 from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.recall import search
+from zibaldone.recall.recall import Counting, Order, recall, search
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.opening import open_database
-from zibaldone.text.bounds import question_as_read
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import Counted, View, ViewStore
 from zibaldone.views.chunks.storage.records import clean_all
@@ -79,6 +77,8 @@ _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a 
 _logger = logging.getLogger(__name__)
 _SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
+
+R = TypeVar("R")
 
 
 class Wiring:
@@ -116,6 +116,7 @@ class Wiring:
         self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.tokenizer: Tokenizer = static
         self.model_tokens = None if config.tokenizer is None else own_tokens(config.tokenizer, static)
+        self.counting = Counting(static, self.model_tokens, self.count_tokens)
         self.worker: BackgroundWorker | None = None
         self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
@@ -141,6 +142,13 @@ class Wiring:
         self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
         self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat, self._hold)
         self.variants = self.rebuilder.variants
+        self.ingest = Ingest(
+            self.database,
+            lambda user: self.variants.serving(user, self.messages),
+            self.now,
+            lambda: self.worker is not None and self.embedder is not static,
+            self.notify,
+        )
         self.maintained = {*self._names(config.maintained), self.messages.name}
         self._kv_folder = self.database.folder / KV_FOLDER
         self.database.finish_forgetting = partial(forgetting.finish, self.database, self.stores)
@@ -280,12 +288,6 @@ class Wiring:
         attached: list[ViewStore] = list(self.views.values())
         return attached if KV in self.views else [*attached, self.kv]
 
-    @contextmanager
-    def recalling(self, user: str, views: Sequence[View]) -> Iterator[None]:
-        """Go before the worker, and name the damage that reading these views meets."""
-        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
-            yield
-
     def unread_question(
         self,
         text: str,
@@ -299,11 +301,8 @@ class Wiring:
         given = None if now is None else to_time(now, "now")
         if timeout_s is not None:
             number("timeout_s", timeout_s, least=0, most=LONGEST_S)
-        whole = words("query", text)
-        as_read = question_as_read(whole)
         return Question(
-            text=as_read,
-            whole_text=whole if as_read != whole else "",
+            text=words("query", text),
             deadline=Deadline.after(timeout_s),
             scope=Scope(key("user", user), session),
             budget_tokens=budget_tokens,
@@ -333,35 +332,61 @@ class Wiring:
         note = f"there are no messages of user {shown(user)}"
         return replace(nothing, trace=replace(nothing.trace, note=note))
 
-    def passages(self, question: Question, most: int, narrowing: Narrowing) -> Passages:
-        """The `most` best passages for a question, of the messages view and the notes."""
+    def recalled(
+        self,
+        question: Question,
+        narrowing: Narrowing,
+        *,
+        sources: Sequence[View],
+        with_notes: bool,
+        floor: float,
+        order: Order,
+        rules_of: str,
+    ) -> Recall:
+        """The recall of one user's memory; only the user `rules_of` is told what always holds."""
         user = question.scope.user
-        return search(
-            self.database,
-            self.variants.serving(user, self.messages),
-            self.variants.serving(user, self.notes),
-            question,
-            most,
-            tokenizer=self.tokenizer,
-            own=self.model_tokens,
-            narrowing=narrowing,
-        )
+        serving = partial(self.variants.serving, user)
+
+        def work() -> Recall:
+            return recall(
+                self.database,
+                [serving(view) for view in sources],
+                question,
+                narrowing,
+                floor=floor,
+                counting=self.counting,
+                messages=serving(self.messages),
+                notes=serving(self.notes) if with_notes else None,
+                reranker=self.reranker,
+                order=order,
+                rules=user == rules_of,
+            )
+
+        # The question is read against messages.
+        needed = [*sources, self.messages, *([self.notes] if with_notes else ())]
+        return self._reading(user, list(dict.fromkeys(needed)), work)
+
+    def passages(self, question: Question, narrowing: Narrowing, *, limit: int) -> Passages:
+        """The best passages for a question, of the messages view and the notes of one user."""
+        user = question.scope.user
+        serving = partial(self.variants.serving, user)
+
+        def work() -> Passages:
+            messages, notes = serving(self.messages), serving(self.notes)
+            return search(self.database, messages, notes, question, narrowing, limit, self.counting)
+
+        return self._reading(user, [self.messages, self.notes], work)
+
+    def _reading(self, user: str, views: Sequence[View], work: Callable[[], R]) -> R:
+        """Do what reads these views, before the worker goes on, and name the damage that it meets."""
+        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
+            return self.variants.steadily(user, views, work)
 
     def notify(self, *users: str) -> None:
         """Let the worker know that these users have something to be read."""
         if self.worker is not None:
             for user in users:
                 self.worker.notify(user)
-
-    @audited("write")
-    def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
-        """Store checked messages of a user, and let the messages view read them; returns them as stored."""
-        view = self.variants.serving(user, self.messages)
-        # Vectors of another embedder may take long, and are the worker's to make.
-        later = self.worker is not None and self.embedder is not shared_static_embedder()
-        (appended,) = ingest(self.database, view, [(user, messages)], self.now(), later=later)
-        self.notify(user)
-        return appended.stored
 
     @audited("forget")
     def forget(

@@ -47,8 +47,13 @@ def members(what: str, given: Iterable[T]) -> list[T]:
     """List an iterable's members; raise TooMany for more than MOST allows."""
     taken = list(islice(given, MOST[what] + 1))
     if len(taken) > MOST[what]:
-        raise TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
+        raise too_many(what)
     return taken
+
+
+def too_many(what: str) -> TooMany:
+    """The error of who gives more members than MOST allows."""
+    return TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
 
 
 def keys(what: str, given: Iterable[Key]) -> frozenset[str]:

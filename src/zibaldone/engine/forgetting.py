@@ -190,7 +190,7 @@ def preview(
         seqs = _select(connection, user, selected)
         texts = texts_at(connection, user, seqs) if keep_texts else ()
         lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-    note_read(database, user, seqs)
+    note_read(database, user, len(seqs))
     return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
 
 

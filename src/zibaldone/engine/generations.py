@@ -166,7 +166,7 @@ def move_cursor(connection: Connection, view: View, generation: Generation, curs
         "made": generation.fingerprint,
         "model": generation.chat,
     }
-    _MOVED.run(connection, [{**which, "to": cursor}])
+    _MOVED.on(connection)([{**which, "to": cursor}])
 
 
 def row_of(view: View, generation: Generation) -> Any:

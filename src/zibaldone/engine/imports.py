@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.engine import maintenance
-from zibaldone.engine.ingest import Progress, ingest
+from zibaldone.engine.ingest import Ingest, Progress
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.attached_files import AttachedFiles, WithFiles
 from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.importing import ImportReading, as_error
-from zibaldone.storage.database import Database
-from zibaldone.views.base import View
+from zibaldone.storage.columns import means
 
 _MESSAGES, _CHARACTERS = 1024, 4_000_000  # stored together, unless one conversation has more
 _MOST_REFUSED = 1000  # named in a report
-ViewOf = Callable[[str], View]  # by user
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +54,10 @@ class ImportInterrupted(KeyboardInterrupt):
 
 
 def import_source(
-    database: Database,
-    view_of: ViewOf,
+    ingest: Ingest,
     reading: ImportReading,
     user: str | None,
     *,
-    now: Callable[[], datetime],
     strict: bool,
     again: bool,
     attachments: bool = False,
@@ -70,7 +65,6 @@ def import_source(
 ) -> Imported:
     """Store the readable conversations of a source, a few per transaction.
 
-    `view_of` returns the view that reads a user's messages, with the models of the user's serving build.
     Messages stored before stay as they are; forgotten ones stay forgotten unless `again`. With `strict`
     everything is stored in one transaction, or nothing. With `attachments` their bytes are kept, if the
     source has them. `progress` gets (bytes read, total bytes). Raises InvalidImport if nothing could be read,
@@ -86,14 +80,15 @@ def import_source(
                 users.add(str(talk.user_hint))
             done.show(0)
     attached = AttachedFiles(reading.source, reading.importer.files(reading.source)) if attachments else None
+    database = ingest.database
     whole: AbstractContextManager[Connection | None] = database.write(*users) if strict else nullcontext()
     try:
         with whole as connection:
-            store = _Store(database, view_of, now, attached, connection)
+            store = _Store(ingest, attached, connection)
             for user_, messages in _parts(reading, user, done, 1 if strict else 0):
                 done.count(store.add(user_, messages, again=again))
         for user_ in done.users if strict else ():
-            view = view_of(user_)
+            view = ingest.view_of(user_)
             with damage_is_named(database, user_, [view]):
                 maintenance.advance(database, user_, view)
     except KeyboardInterrupt as error:
@@ -195,9 +190,7 @@ class _Tally:
 class _Store:
     """Stores each part in a transaction of its own, with its units; or all in that of a `connection`."""
 
-    database: Database
-    view_of: ViewOf
-    now: Callable[[], datetime]
+    ingest: Ingest
     attached: AttachedFiles | None
     connection: Connection | None  # then the view reads everything afterwards
 
@@ -221,16 +214,15 @@ class _Store:
 
     def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
         if self.connection is not None:
+            means(self.connection, user)
             return log.sift(self.connection, user, messages, again=again)
-        with self.database.read(user) as connection:
+        with self.ingest.database.read(user) as connection:
             return log.sift(connection, user, messages, again=again)
 
     def _store(self, user: str, messages: Sequence[Message]) -> int:
         if self.connection is not None:
-            return log.append(self.connection, user, messages, self.now(), keep_first=True).new
-        given = [(user, messages)]
-        (appended,) = ingest(self.database, self.view_of(user), given, self.now(), keep_first=True)
-        return appended.new
+            return log.append(self.connection, user, messages, self.ingest.now(), keep_first=True).new
+        return self.ingest.store(user, messages, keep_first=True).new
 
 
 def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,6 @@ from zibaldone.engine.generations import serving
 from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import ModelFailed, StorageError
 from zibaldone.log import Appended
-from zibaldone.storage.columns import means
 from zibaldone.storage.database import Database
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import SavingView, View
@@ -27,74 +26,60 @@ from zibaldone.views.base import SavingView, View
 _PREPARED_MESSAGES = 2048  # in memory at a time, with their vectors
 _logger = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]  # messages done, messages in all
-Parts = Sequence[tuple[str, Sequence[Message]]]  # who gets which messages
 
 
-@sweeping()
-def ingest(
-    database: Database,
-    view: View,
-    parts: Parts,
-    now: datetime,
-    progress: Progress | None = None,
-    *,
-    keep_first: bool = False,
-    later: bool = False,
-) -> list[Appended]:
-    """Store the messages of every part, all or none; they are durable when this returns.
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """The write path of one open memory."""
 
-    The log waits for no model: messages that cannot be embedded now are read by the view later, and recall
-    finds them by their words. Messages are embedded before the transaction, up to a limit; the view reads the
-    rest in batches afterwards. With `later` the view reads none of them here. `keep_first`: see log.append.
-    """
-    total = sum(len(messages) for _, messages in parts)
-    done = 0
+    database: Database
+    view_of: Callable[[str], View]  # the messages view, with the models of the user's serving build
+    now: Callable[[], datetime]
+    is_later: Callable[[], bool]  # True: making vectors may take long, and is the background worker's
+    notify: Callable[[str], None]  # tells the worker that a user has something to be read
 
-    def report(more: int) -> None:
-        if progress:
-            progress(min(done + more, total), total)
+    def add(self, user: str, messages: Sequence[Message]) -> list[Message]:
+        """Store checked messages, all or none; returns them as stored."""
+        appended = self.store(user, messages, later=self.is_later())
+        self.notify(user)
+        return appended.stored
 
-    prepared: list[Any] = []  # by the view, for each part; None: not prepared
-    for _, messages in parts:
-        made = None
-        if done + len(messages) <= _PREPARED_MESSAGES and not later:
+    @sweeping()
+    def store(
+        self, user: str, messages: Sequence[Message], *, keep_first: bool = False, later: bool = False
+    ) -> Appended:
+        """Store messages of a user, all or none; they are durable when this returns.
+
+        The log waits for no model: messages that cannot be embedded now are read by the view later, and
+        recall finds them by their words. Messages are embedded before the transaction, up to a limit; the
+        view reads more in batches afterwards. With `later` the view reads none of them here. `keep_first`:
+        see log.append.
+        """
+        now, view = self.now(), self.view_of(user)
+        prepared: Any = None
+        if len(messages) <= _PREPARED_MESSAGES and not later:
             with suppress(ModelFailed):
-                made = view.prepare([replace(m, time=m.time or now) for m in messages], progress=report)
-            done += len(messages)
-        prepared.append(made)
+                prepared = view.prepare([replace(m, time=m.time or now) for m in messages])
 
-    def step(messages: int) -> None:
-        nonlocal done
-        report(messages)
-        done += messages
-
-    def store(connection: Connection) -> tuple[list[Appended], list[str]]:
-        """Append; returns the results, and the users whose messages the view has not read."""
-        results, behind = [], []
-        for (user, messages), ready in zip(parts, prepared, strict=True):
-            means(connection, user)
+        def append(connection: Connection) -> tuple[Appended, bool]:
             appended = log.append(connection, user, messages, now, keep_first=keep_first)
-            results.append(appended)
-            all_new = ready is not None and 0 < appended.new == len(messages)
-            if not (all_new and maintenance.commit_new(connection, user, view, appended.stored, ready)):
-                behind.append(user)
-        return results, behind
+            if prepared is None or not 0 < appended.new == len(messages):
+                return appended, False
+            seqs = [message.seq for message in appended.stored]
+            return appended, maintenance.commit_new(connection, user, view, seqs, prepared)
 
-    results, behind = database.transact(store, *(user for user, _ in parts))
-    record("zibaldone.messages.added", sum(appended.new for appended in results))
-    for user in () if later else behind:
-        try:
-            with damage_is_named(database, user, [view]):
-                maintenance.advance(database, user, view, on_step=step)
-        except StorageError as error:  # the messages are stored: the call must succeed
-            _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
-    for appended, (user, _) in zip(results, parts, strict=True):
-        if not (appended.new and isinstance(view, SavingView)):
-            continue
-        if view.is_due(user, max(message.seq or 0 for message in appended.stored)):
-            save_index(database, user, view, appended.new)
-    report(total)
-    return results
+        appended, is_read = self.database.transact(append, user)
+        record("zibaldone.messages.added", appended.new)
+        if not (is_read or later):
+            try:
+                with damage_is_named(self.database, user, [view]):
+                    maintenance.advance(self.database, user, view)
+            except StorageError as error:  # the messages are stored: the call must succeed
+                _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
+        last_seq = max((message.seq for message in appended.stored), default=0)
+        if appended.new and isinstance(view, SavingView) and view.is_due(user, last_seq):
+            save_index(self.database, user, view, appended.new)
+        return appended
 
 
 def save_index(database: Database, user: str, view: SavingView, added: int | None) -> None:

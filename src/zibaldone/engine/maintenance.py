@@ -55,22 +55,20 @@ UNREAD = "unread"  # kind of a count: housekeeping left something for a later ca
 _logger = logging.getLogger(__name__)
 
 
-def commit_new(
-    connection: Connection, user: str, view: View, messages: Sequence[Message], prepared: Any
-) -> bool:
-    """Commit freshly appended messages in the transaction that appended them.
+def commit_new(connection: Connection, user: str, view: View, seqs: Sequence[int], prepared: Any) -> bool:
+    """Commit what was prepared of freshly appended messages in the transaction that appended them.
 
     Returns False without writing if the view lags behind or another fingerprint serves: call `advance` then.
     """
     generation = serving(connection, user, view)
-    if prepared is not None and generation is None and messages[0].seq == 1:
+    if prepared is not None and generation is None and seqs[0] == 1:
         generation = start(connection, user, view, serving=True)
     if prepared is None or generation is None or generation.fingerprint != view.fingerprint:
         return False
-    if generation.cursor != messages[0].seq - 1:
+    if generation.cursor != seqs[0] - 1:
         return False
-    view.commit(connection, generation, messages, prepared)
-    move_cursor(connection, view, generation, messages[-1].seq)
+    view.commit(connection, generation, seqs, prepared)
+    move_cursor(connection, view, generation, seqs[-1])
     return True
 
 
@@ -290,7 +288,7 @@ def _commit(
         if log.state(connection, user).deletions != deletions:
             return 0  # something was forgotten meanwhile: its text must not come back
         if batch:
-            view.commit(connection, reading, batch, prepared)
+            view.commit(connection, reading, [message.seq for message in batch], prepared)
         move_cursor(connection, view, reading, end)
         log.touch(connection, user)
         return len(batch)

@@ -74,26 +74,28 @@ def actor() -> Actor:
     return _actor.get()
 
 
-def audited(action: Action) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def audited(action: Action, operation: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a method of a memory that reads, writes or forgets; what it calls of the others is part of it.
 
-    For one that reads, its object has a `_database`, and a `_user` where the call names none.
+    `operation` is the method's name unless given. For one that reads, its object has a `_database`, and a
+    `_user` where the call names none.
     """
 
     def around(method: Callable[P, R]) -> Callable[P, R]:
-        _operations.add(method.__name__)
+        name = operation or method.__name__
+        _operations.add(name)
 
         @wraps(method)
         def call(*args: P.args, **options: P.kwargs) -> R:
             if _operation.get() is not None:
                 return method(*args, **options)
-            token = _operation.set(method.__name__)
+            token = _operation.set(name)
             try:
                 result = method(*args, **options)
                 if action == "read":
                     owner = cast("Any", args[0])
                     named = options["user"] if "user" in options else getattr(owner, "_user", None)
-                    note_read(owner._database, named, result)  # noqa: SLF001 - Memory's own decorator
+                    note_read(owner._database, named, _size(getattr(result, "evidence", result)))  # noqa: SLF001 - Memory's own decorator
                 return result
             finally:
                 _operation.reset(token)
@@ -108,16 +110,16 @@ def operations() -> frozenset[str]:
     return frozenset(_operations)
 
 
-def note_read(database: Database, user: object, result: object) -> None:
-    """Note a read, but where it is of no one user, or nothing is audited.
+def note_read(database: Database, user: object, count: int) -> None:
+    """Note a read of so many messages or passages, but where it is of no one user, or nothing is audited.
 
     Raises StorageBusy where others hold the database: then the caller gets nothing.
     """
     if database.audit_clock is None or user is None:
         return
     try:
-        whose, size = key("user", user), _size(result)
-        database.transact(lambda connection: note(connection, whose, "read", size), whose)
+        whose = key("user", user)
+        database.transact(lambda connection: note(connection, whose, "read", count), whose)
     except StorageBusy as error:
         raise StorageBusy(
             f"{database.name!r} was locked by others, so this read could not be noted in the audit log,"
@@ -171,9 +173,8 @@ def entries(
     ]
 
 
-def _size(result: object) -> int:
+def _size(given: object) -> int:
     """Count the messages or passages that a method returned; anything else is one."""
-    given = getattr(result, "evidence", result)
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], list):
         given = given[0]  # a page, and how many there are in all
     if given is None or isinstance(given, int):

@@ -24,18 +24,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from hashlib import sha256
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeGuard, cast
 
 from zibaldone.core import AGENT, DEFAULT_SESSION, EDITOR, MACHINES, WRITTEN_BY, Message
 from zibaldone.core.validation import (
+    MOST,
     Key,
     key,
-    members,
     one_line,
     shown,
-    surrogate_at,
     to_json,
     to_time,
+    too_many,
     type_of,
 )
 from zibaldone.errors import InvalidInput, InvalidMessage
@@ -165,11 +165,12 @@ def to_messages(
         given = cast("list[MessageLike]", [given])
     if not isinstance(given, Iterable) or isinstance(given, bytes | bytearray):
         raise InvalidInput(f"messages must be a message or an iterable of messages, not {type_of(given)}")
-    items = members(most, given)
     inherited = DEFAULT_SESSION if session is None else key("session", session)
     of_agent = {} if agent is None else {AGENT: key("agent", agent)}
     messages: list[Message] = []
-    for position, item in enumerate(items):
+    for position, item in enumerate(given):
+        if position == MOST[most]:
+            raise too_many(most)
         try:
             messages += [
                 _signed(_checked(message, of_agent, keep_files=keep_files), by)
@@ -182,24 +183,11 @@ def to_messages(
     return messages
 
 
-def to_question(
-    query: str | None, history: MessageLike | Iterable[MessageLike] | None
-) -> tuple[str, frozenset[str]]:
-    """Return the question, and the contents of the history, which need not be recalled.
-
-    The question is the user's last message, unless there is a query. Raises InvalidInput when there is
-    neither.
-    """
-    if history is None:
-        if query is None:
-            raise InvalidInput("recall needs a query, or the messages of a chat: recall(messages=[...])")
-        return query, frozenset()
-    turns = to_messages(history, session=None, most="messages of a chat")
-    if query is None:
-        query = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
-        if query is None:
-            raise InvalidInput("no message of the chat is the user's: give the question as query=")
-    return query, frozenset(turn.content for turn in turns if turn.content)
+def read_chat(messages: MessageLike | Iterable[MessageLike]) -> tuple[str | None, frozenset[str]]:
+    """Read a chat: the user's last message, None if there is none, and the contents of all messages."""
+    turns = to_messages(messages, session=None, most="messages of a chat")
+    question = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
+    return question, frozenset(turn.content for turn in turns if turn.content)
 
 
 def attachments_of(metadata: Mapping[str, Any], files: Mapping[int, bytes]) -> list[Attachment]:
@@ -233,11 +221,13 @@ def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool)
         one_line("name", message.name)
     if not isinstance(message.content, str):
         raise InvalidInput(f"content must be a string, not {type_of(message.content)}")
-    if (at := surrogate_at(message.content)) is not None:
+    try:
+        message.content.encode()
+    except UnicodeEncodeError as error:
         raise InvalidInput(
-            f"content has a lone surrogate (half of a character) at character {at}: repair it with"
+            f"content has a lone surrogate (half of a character) at character {error.start}: repair it with"
             " text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
-        )
+        ) from error
     if not isinstance(message.metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(message.metadata)}")
     files = message.files
@@ -351,7 +341,7 @@ def _spoken(given: Mapping[Any, Any]) -> str:
     return _call_in_words({"function": function}) if isinstance(function, Mapping) else ""
 
 
-def _is_object(given: object) -> bool:
+def _is_object(given: object) -> TypeGuard[LibraryObject]:
     """True if it is a library's object; some can be iterated over, and are no list of messages."""
     return not isinstance(given, type) and callable(getattr(given, "model_dump", None))
 
@@ -360,14 +350,12 @@ def _plain(given: object) -> object:
     """Dump a library's object as a mapping; anything else is returned as it is."""
     if not _is_object(given):
         return given
-    dump: Any = given.model_dump  # type: ignore[attr-defined] # _is_object has seen it
+    dump: Any = given.model_dump
     for options in ({"mode": "json", "warnings": False}, {}):
-        try:
-            dumped = dump(**options)
-        except Exception:  # noqa: BLE001, S112 - a library's own code, over values that JSON may not have
-            continue
-        if isinstance(dumped, Mapping):
-            return dumped
+        # A library's own code, over values that JSON may not have.
+        with suppress(Exception):
+            if isinstance(dumped := dump(**options), Mapping):
+                return dumped
     raise InvalidInput(f"a {type(given).__name__} cannot be read: give its text in a mapping")
 
 
@@ -441,7 +429,7 @@ def _of_item(shape: Mapping[str, Any], kind: str) -> Shape:
         thought = "\n".join(text for text in texts if isinstance(text, str))
         return {"role": "assistant", "content": [{"type": "thinking", "thinking": thought}], **known}
     metadata = {"item": _json(shape)}
-    return {"role": "assistant", "content": f"[{_in_words(kind)}]", "metadata": metadata, **known}
+    return {"role": "assistant", "content": f"[{kind.replace('_', ' ')}]", "metadata": metadata, **known}
 
 
 def _read_content(content: object, calls: object = None) -> MessageContent:
@@ -461,12 +449,10 @@ def _read_content(content: object, calls: object = None) -> MessageContent:
 
 def _read_output(output: object) -> MessageContent:
     """Read a tool's result: a text, parts, or any JSON, which becomes a text."""
-    if output is not None and not isinstance(output, str):
-        if isinstance(output, Sequence) and not isinstance(output, bytes | bytearray):
-            with suppress(InvalidInput):
-                return _read_content(output)
-        output = _written(output)
-    return _read_content(output)
+    if output is None or (isinstance(output, Sequence) and not isinstance(output, bytes | bytearray)):
+        with suppress(InvalidInput):
+            return _read_content(output)
+    return _read_content(_written(output))
 
 
 def _read_audio(audio: object, content: MessageContent) -> None:
@@ -522,7 +508,7 @@ def _read_file(part: Mapping[str, Any], kind: str, content: MessageContent) -> N
         **(detail if isinstance(detail, Mapping) else {"url": detail}),
         **(source if isinstance(source, Mapping) else {}),
     }
-    label = _in_words(kind.removeprefix("input_").removesuffix("_url"))
+    label = kind.removeprefix("input_").removesuffix("_url").replace("_", " ")
     encoded = _first(inner, "base64", "data", "file_data", "image_url", "url", "file_url")
     if inner.get("type") == "text" and isinstance(inner.get("data"), str):  # a document in plain words
         encoded = None
@@ -579,11 +565,7 @@ def _call(call_id: object, name: object, arguments: object) -> Shape:
 
 
 def _call_in_words(call: object) -> str:
-    named = (
-        next((call[k] for k in ("function", "custom") if k in call), None)
-        if isinstance(call, Mapping)
-        else None
-    )
+    named = call.get("function", call.get("custom")) if isinstance(call, Mapping) else None
     if not isinstance(named, Mapping):
         return "[tool call]"
     return f"[tool call: {named.get('name')}({named.get('arguments', named.get('input', ''))})]"
@@ -591,10 +573,6 @@ def _call_in_words(call: object) -> str:
 
 def _first(values: Mapping[str, Any], *names: str) -> str | None:
     return next((values[name] for name in names if isinstance(values.get(name), str) and values[name]), None)
-
-
-def _in_words(kind: str) -> str:
-    return kind.replace("_", " ")
 
 
 def _listed(value: object) -> list[Any]:

@@ -77,9 +77,9 @@ def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = Fa
     after = UserState(before.last_seq + new, version, version if deleted else before.deletions)
     values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions, "behind": 1}
     if before.version:
-        _TOUCHED.run(connection, [{"of": user, **values}])
+        _TOUCHED.on(connection)([{"of": user, **values}])
     else:
-        _NEW_USER.run(connection, [{"user": user, **values}])
+        _NEW_USER.on(connection)([{"user": user, **values}])
     return after
 
 
@@ -121,7 +121,7 @@ def append(
         _settle_corrections(connection, user, stored, fresh)
         audit.note(connection, user, "write", len(fresh))
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
-            _NEW_MESSAGES.run(connection, [_to_row(user, stored[position]) for position in batch])
+            _NEW_MESSAGES.on(connection)([_to_row(user, stored[position]) for position in batch])
         file_rows = [
             {"user": user, "seq": stored[position].seq, "place": place, "data": data}
             for position in fresh
@@ -129,7 +129,7 @@ def append(
             if data is not None
         ]
         if file_rows:
-            _NEW_FILES.run(connection, file_rows)
+            _NEW_FILES.on(connection)(file_rows)
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]

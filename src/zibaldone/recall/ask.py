@@ -18,7 +18,6 @@ from typing import ClassVar, Protocol
 from pydantic import Field
 
 from zibaldone.core import Citation, Evidence
-from zibaldone.core.deadline import Deadline
 from zibaldone.core.telemetry import operation
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
@@ -27,6 +26,7 @@ from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.recall.lookup import Lookup, shown_whole, to_lookup
 from zibaldone.recall.recall import Order, unite
 from zibaldone.recall.result import CLEAR, Recall
+from zibaldone.search.question import Question
 from zibaldone.search.unit import PASSAGE
 from zibaldone.text.rendering import mark, weekday
 
@@ -173,27 +173,22 @@ class RecallsMore(Protocol):
 class Asking:
     """One question on its way to an answer."""
 
-    question: str
-    user: str
+    question: Question  # not read
     asker: Asker
     recall: RecallsMore
     count: Callable[[str], int]
     # None of these messages, of a shared memory or one's own (""), was forgotten, and they may still be read.
     still_there: Callable[[str, Collection[int]], bool]
-    now: datetime
     rounds: int
-    budget_tokens: int
     narrowed: Filter
-    deadline: Deadline
+    scopes: Sequence[str] = ()  # shared memories that are recalled beside one's own
     on_step: Callable[[Step], None] | None = None
     gathers: bool = False  # True: only evidence is wanted
     order: Order = "best"  # of the first look
-    scopes: Sequence[str] = ()  # shared memories that are recalled beside one's own
     _whole: list[Recall] = field(default_factory=list)  # the plain recall
     _parts: list[Recall] = field(default_factory=list)
     _steps: list[Step] = field(default_factory=list)
     _asked: list[str] = field(default_factory=list)
-    _marks: list[str] = field(default_factory=list)
 
     def run(self) -> Answer:
         """The answer, or the plain recall, marked. Raises RecallGivenUp before the first look is there."""
@@ -207,7 +202,7 @@ class Asking:
             began, reply = time.perf_counter(), None
             with operation("ask.round"):
                 try:
-                    self.deadline.check()
+                    self.question.deadline.check()
                     if not self._are_there(evidence.evidence):  # forgotten, or shared with the user no more
                         return self._ended(evidence, StepResult(), FORGOTTEN)
                     reply = self._say(evidence, rounds_left, repair=calls + 2 < most_calls)
@@ -226,31 +221,29 @@ class Asking:
     def _first_look(self) -> Recall:
         """A recall of the question: all of it where that is all there is, else its share of the budget."""
         began = time.perf_counter()
-        whole = self._recall(Lookup(self.question, order=self.order), self.budget_tokens, ())
+        most = self.question.budget_tokens
+        whole = self._recall(Lookup(self.question.text, order=self.order), most, ())
         self._whole.append(whole)
         self._parts.append(whole)
         elsewhere = (d for trace in whole.trace.shared.values() for d in trace.decisions if not d.kept)
         offered = (*whole.trace.decisions, *elsewhere)
-        is_all = sum(decision.evidence.tokens for decision in offered) <= self.budget_tokens
-        room = self.budget_tokens if is_all else self._share()
-        evidence = whole if is_all or not self.rounds else unite([whole], self.question, room, self.count)
+        is_all = sum(decision.evidence.tokens for decision in offered) <= most
+        evidence = whole if is_all or not self.rounds else self._united([whole], self._share())
         self._parts[0] = evidence
         self._step((), evidence.evidence, evidence.tokens, began)
         return evidence
 
     def _say(self, evidence: Recall, rounds_left: int, *, repair: bool) -> TaskAnswer[StepResult]:
         task = AskStep(
-            question=self.question,
-            now=_shown_time(self.now),
+            question=self.question.text,
+            now=_shown_time(self.question.now),
             rounds_left=rounds_left,
             evidence=tuple(self._shown(unit) for unit in evidence.evidence),
             asked=tuple(self._asked),
             gathers=self.gathers,
         )
-        left_s = self.deadline.left_s()
-        return self.asker.ask(
-            task, user=self.user, timeout_s=None if left_s == float("inf") else left_s, repair=repair
-        )
+        user = self.question.scope.user
+        return self.asker.ask(task, user=user, timeout_s=self._left_s(), repair=repair)
 
     def _look(self, evidence: Recall, reply: TaskAnswer[StepResult], began: float) -> Recall:
         """The evidence with what the model's queries bring."""
@@ -262,7 +255,7 @@ class Asking:
         seen = shown_whole(evidence.evidence)
         again = sum(unit.tokens for unit in evidence.evidence if unit.kind == PASSAGE or unit.scope)
         for lookup in lookups:
-            more = self._recall(lookup, min(room + again, self.budget_tokens), seen)
+            more = self._recall(lookup, min(room + again, self.question.budget_tokens), seen)
             fresh = [
                 unit
                 for unit in more.evidence
@@ -274,27 +267,33 @@ class Asking:
             self._asked.append(lookup.query + _said_of(more, fresh))
             made.append(lookup)
             new += fresh
-        united = unite(self._parts, self.question, self.budget_tokens, self.count)
+        united = self._united(self._parts)
         self._step(made, new, united.tokens, began, reply)
         return united
 
     def _recall(self, lookup: Lookup, room: int, seen: Collection[int]) -> Recall:
-        self.deadline.check()
+        self.question.deadline.check()
         narrowed = lookup.within(self.narrowed)
         if narrowed is None:
             return unite([], lookup.query, room, self.count)
-        left_s = self.deadline.left_s()
         return self.recall(
             lookup.query,
             narrowed,
             order=lookup.order,
             exclude_seqs=seen,
             budget_tokens=room,
-            timeout_s=None if left_s == float("inf") else left_s,
+            timeout_s=self._left_s(),
         )
 
+    def _united(self, parts: Sequence[Recall], room: int | None = None) -> Recall:
+        return unite(parts, self.question.text, room or self.question.budget_tokens, self.count)
+
+    def _left_s(self) -> float | None:
+        left_s = self.question.deadline.left_s()
+        return None if left_s == float("inf") else left_s
+
     def _share(self) -> int:
-        return max(1, int(_ROUND_SHARE * self.budget_tokens))
+        return max(1, int(_ROUND_SHARE * self.question.budget_tokens))
 
     def _step(
         self,
@@ -334,12 +333,12 @@ class Asking:
         if reply is not None:
             self._step((), (), evidence.tokens, began, reply, answered=bool(text))
         if not text and result.known:  # what a plain recall brings, behind what was asked for
-            evidence = unite([*self._parts, *self._whole], self.question, self.budget_tokens, self.count)
+            evidence = self._united([*self._parts, *self._whole])
         if not self._are_there(evidence.evidence):
             text, marks = "", [FORGOTTEN]
             there = [unit for unit in evidence.evidence if self._are_there([unit])]
             left = replace(evidence, evidence=tuple(there))
-            evidence = unite([left], self.question, self.budget_tokens, self.count)
+            evidence = self._united([left])
         shown = self._numbers(evidence.evidence)
         sources = set(result.sources)
         if unknown := sorted(sources - shown):
@@ -347,7 +346,7 @@ class Asking:
         if text and result.known and not sources & shown:
             marks.append("the answer cites no message that it was shown")
         return Answer(
-            question=self.question,
+            question=self.question.text,
             text=text,
             known=result.known if text or not result.known else None,
             citations=tuple(c for c in evidence.citations if self._number(c.scope, c.seq) in sources),

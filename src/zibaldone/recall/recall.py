@@ -17,10 +17,9 @@ from zibaldone.models.base import Reranker, Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.models.reranking import MOST, reranked
 from zibaldone.recall.packing import Chosen, Count, choose, standing_room
-from zibaldone.recall.question import read_question
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
-from zibaldone.search.question import LONG_DAYS, Question
+from zibaldone.search.question import LONG_DAYS, Question, parse_question
 from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.batches import in_chunks
@@ -46,19 +45,48 @@ K = 60  # the constant of reciprocal rank fusion: Cormack, Clarke and Buettcher 
 T = TypeVar("T", bound=Hashable)
 
 
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """The tokenizers of a memory."""
+
+    tokenizer: Tokenizer  # the views'
+    own: OwnTokens | None  # the one that budgets are in, where it is another
+    count: Count  # tokens of a text, by the one that budgets are in
+
+
+def read_question(
+    database: Database, messages: MessagesView, question: Question, narrowing: Narrowing
+) -> Question:
+    """The question as every view gets it: narrowed, read against the user's messages, and embedded.
+
+    What an item said before is never recalled, whatever the narrowing says. The embedder is asked with no
+    snapshot open and no lock held.
+    """
+    user, before, until = question.scope.user, question.before, narrowing.until
+    if until is not None:
+        before = until if before is None else min(until, before)
+    with snapshots(database, user, messages, question.deadline)() as now:
+        within, without = question.within, log.overwritten(now.connection, user)
+        if narrowing:
+            within = log.seqs_within(now.connection, user, narrowing)
+            without |= log.seqs_without(now.connection, user, narrowing)
+        question = replace(question, before=before, within=within, without=without)
+        with messages.index(now, user) as index:
+            question = parse_question(question, index)
+    return question.embedded(messages.embedder)
+
+
 @sweeping()
 def recall(
     database: Database,
     views: Sequence[View],
     question: Question,
+    narrowing: Narrowing,
     *,
     floor: float,
-    tokenizer: Tokenizer,
-    own: OwnTokens | None,
-    count: Count,
+    counting: Counting,
     messages: MessagesView,
     notes: NotesView | None,
-    narrowing: Narrowing,
     reranker: Reranker | None = None,
     order: Order = "best",
     rules: bool = True,
@@ -66,15 +94,13 @@ def recall(
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     The question is read against `messages`. `notes` mark what no longer holds, and say what always does;
-    None: nobody asks them; without `rules` they only mark. Raises RecallGivenUp once the question's deadline
-    has passed.
-    `own` has the tokenizer that the budget is counted with, where it is not the views' own.
-    A `reranker` puts the best in order once more.
+    None: nobody asks them; without `rules` they only mark. A `reranker` puts the best in order once more.
+    Raises RecallGivenUp once the question's deadline has passed.
     """
     began = time.perf_counter()
     question = read_question(database, messages, question, narrowing)
     within = _within(database, question)
-    answers = _Answers(database, question, tokenizer, own)
+    answers = _Answers(database, question, counting.tokenizer, counting.own)
     room = question.budget_tokens if reranker is None else max(question.budget_tokens, _RERANKED_ROOM)
     retrieved = [answers.of(view, room) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
@@ -96,35 +122,27 @@ def recall(
         chosen = choose(
             answers.counted(answers.torn(candidates)),
             question.budget_tokens,
-            count,
+            counting.count,
             stems=question.stems,
             standing=answers.counted(standing),
             standing_tokens=rules_room,
             deadline=question.deadline,
         )
     question.deadline.check()
-    text, citations = render(chosen.evidence)
     whole = question.whole_text
-    return Recall(
-        query=whole or question.text,
-        text=text,
-        tokens=chosen.tokens,
-        evidence=tuple(chosen.evidence),
-        citations=citations,
-        trace=Trace(
-            views=tuple(answers.traces),
-            decisions=(*chosen.decisions, *answers.replaced),
-            confidence=confidence,
-            floor=floor,
-            ms=(time.perf_counter() - began) * 1000,
-            aim=question.aim.value,
-            note=_NOT_ALL_READ.format(len(whole), QUESTION_CHARS_READ) if whole else "",
-            parts=chosen.parts,
-            within=within,
-            without=question.without,
-            stems=question.stems,
-        ),
+    trace = Trace(
+        views=tuple(answers.traces),
+        decisions=(*chosen.decisions, *answers.replaced),
+        confidence=confidence,
+        floor=floor,
+        ms=(time.perf_counter() - began) * 1000,
+        aim=question.aim.value,
+        note=_NOT_ALL_READ.format(len(whole), QUESTION_CHARS_READ) if whole else "",
+        within=within,
+        without=question.without,
+        stems=question.stems,
     )
+    return to_recall(whole or question.text, chosen, trace)
 
 
 def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Count) -> Recall:
@@ -148,25 +166,24 @@ def unite(recalls: Sequence[Recall], query: str, budget_tokens: int, count: Coun
         standing=[unit for recalled in recalls[:1] for unit in recalled.evidence if unit.standing],
         standing_tokens=standing_room(budget_tokens),
     )
-    text, citations = render(chosen.evidence)
-    return Recall(
-        query=query,
-        text=text,
-        tokens=chosen.tokens,
-        evidence=tuple(chosen.evidence),
-        citations=citations,
-        trace=replace(
-            first,
-            views=tuple(view for recalled in recalls for view in recalled.trace.views),
-            decisions=tuple(chosen.decisions),
-            confidence=max((recalled.confidence for recalled in recalls), default=0.0),
-            floor=0.0,
-            ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
-            note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
-            parts=chosen.parts,
-            missing=tuple(sorted({scope for recalled in recalls for scope in recalled.trace.missing})),
-        ),
+    trace = replace(
+        first,
+        views=tuple(view for recalled in recalls for view in recalled.trace.views),
+        decisions=tuple(chosen.decisions),
+        confidence=max((recalled.confidence for recalled in recalls), default=0.0),
+        floor=0.0,
+        ms=sum(recalled.trace.ms for recalled in recalls) + (time.perf_counter() - began) * 1000,
+        note="; ".join(dict.fromkeys(recalled.trace.note for recalled in recalls if recalled.trace.note)),
+        missing=tuple(sorted({scope for recalled in recalls for scope in recalled.trace.missing})),
     )
+    return to_recall(query, chosen, trace)
+
+
+def to_recall(query: str, chosen: Chosen, trace: Trace) -> Recall:
+    """The chosen evidence as a recall, which this trace led to."""
+    text, citations = render(chosen.evidence)
+    trace = replace(trace, parts=chosen.parts)
+    return Recall(query, text, chosen.tokens, tuple(chosen.evidence), citations, trace)
 
 
 def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
@@ -266,7 +283,9 @@ class _Answers:
         if not newest:
             return there
         self.has_corrections = True
-        current, replaced = corrections_instead(there, newest, corrections, self.question, self.tokenizer)
+        current, replaced = corrections_instead(
+            there, newest, corrections, self.question.scope.session, self.tokenizer
+        )
         self.replaced += replaced
         return current
 
@@ -326,8 +345,23 @@ class _Answers:
         return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
 
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
-        """See outdating. What took another's place may have been corrected since."""
-        ranked = current_first(self.database, notes, candidates, self.question, self.tokenizer)
+        """The candidates, what no longer holds marked and behind what holds now: see `superseded`.
+
+        The notes know it; of a narrowed recall, that counts of which it may know the newer message. What took
+        another's place may have been corrected since.
+        """
+        question, user = self.question, self.question.scope.user
+        seqs = {seq for unit in candidates for seq in unit.sources}
+        if not seqs:
+            return list(candidates)
+        take_snapshot = snapshots(self.database, user, notes, question.deadline)
+        known = notes.links(take_snapshot, question, seqs)
+        links = [link for link in known if question.lets_in((link.new_seq,))]
+        if not links:
+            return list(candidates)
+        with self.database.read(user) as connection:
+            newer = log.fetch(connection, user, sorted({link.new_seq for link in links}))
+        ranked = current_first(candidates, links, newer, question.scope.session, self.tokenizer)
         _, corrected = self.corrections  # all of the user's; what took a place was perhaps not looked up yet
         if all(corrected.keys().isdisjoint(unit.sources) for unit in ranked):
             return ranked
@@ -340,18 +374,16 @@ def search(
     messages: MessagesView,
     notes: NotesView,
     question: Question,
-    limit: int,
-    *,
-    tokenizer: Tokenizer,
-    own: OwnTokens | None,
     narrowing: Narrowing,
+    limit: int,
+    counting: Counting,
 ) -> Passages:
     """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
     question = read_question(database, messages, question, narrowing)
-    answers = _Answers(database, question, tokenizer)
+    answers = _Answers(database, question, counting.tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
     candidates = answers.first_there(retrieved.evidence, limit)
-    answers.own = own  # the room was passages of ours, what is found is counted as the caller counts
+    answers.own = counting.own  # the room was passages of ours, what is found is counted as the caller counts
     best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
     return Passages(best, retrieved.confidence)
 

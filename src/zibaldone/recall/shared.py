@@ -15,9 +15,8 @@ from dataclasses import replace
 
 from zibaldone.core import Evidence
 from zibaldone.recall.packing import Count, choose, standing_room
-from zibaldone.recall.recall import LEADING, K, Order, in_time
+from zibaldone.recall.recall import LEADING, K, Order, in_time, to_recall
 from zibaldone.recall.result import Passages, Recall
-from zibaldone.text.rendering import render
 
 _LEAST_CONFIDENCE = 0.001  # of what was recalled all the same
 
@@ -52,16 +51,13 @@ def unite_scopes(
         standing_tokens=standing_room(budget_tokens),
     )
     dropped = [decision for decision in own.trace.decisions if not decision.kept]
-    text, citations = render(chosen.evidence)
     trace = replace(
         traced,
         decisions=(*chosen.decisions, *dropped),
         confidence=max(weights.values()),
         ms=own.trace.ms + sum(trace.ms for trace in traces.values()) + (time.perf_counter() - began) * 1000,
-        parts=chosen.parts,
     )
-    evidence = tuple(chosen.evidence)
-    return replace(own, text=text, tokens=chosen.tokens, evidence=evidence, citations=citations, trace=trace)
+    return to_recall(own.query, chosen, trace)
 
 
 def unite_passages(passages: Mapping[str, Passages], limit: int) -> Passages:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from zibaldone import log
 from zibaldone.core import Decision, Evidence, Message, Outdated
-from zibaldone.engine.generations import snapshots
 from zibaldone.models.base import Tokenizer
-from zibaldone.search.question import Question
-from zibaldone.storage.database import Database
 from zibaldone.text.rendering import OMISSION, line, line_tokens, mark
 from zibaldone.text.words import terms
-from zibaldone.views.notes import Link, NotesView
+from zibaldone.views.notes import Link
 from zibaldone.views.toolkit import cut, described, evidence_of, to_units
 
 _WHOLE = 0.7  # a sentence of that much of a text stands for all of it
@@ -22,22 +18,17 @@ _MOST_WORDS = 20  # of what took its place
 
 
 def current_first(
-    database: Database,
-    notes: NotesView,
     candidates: Sequence[Evidence],
-    question: Question,
+    known: Sequence[Link],
+    newer: Mapping[int, Message],
+    session: str | None,
     tokenizer: Tokenizer,
 ) -> list[Evidence]:
     """The candidates, outdated ones marked and right behind what holds now instead of them.
 
-    A message that nobody offered is offered now, if the question may recall it. The notes know what no longer
-    holds; of several links of one clause the one with the newest end counts.
+    `newer` has, by seq, the messages at the new ends of the links. One that nobody offered is offered now, if
+    it is of the `session`; None: any. Of several links of one clause the one with the newest end counts.
     """
-    known = _links(database, notes, candidates, question)
-    if not known:
-        return list(candidates)
-    with database.read(question.scope.user) as connection:
-        newer = log.fetch(connection, question.scope.user, sorted({link.new_seq for link in known}))
     links = {
         (link.old_seq, link.old_start): link
         for link in sorted(known, key=lambda link: link.new_seq)
@@ -54,10 +45,7 @@ def current_first(
         for link in sorted(ended, key=lambda link: link.old_start):
             last = newest(link, links)
             instead = ""
-            if last.new_end > last.new_start and question.scope.session in (
-                None,
-                newer[last.new_seq].session,
-            ):
+            if last.new_end > last.new_start and session in (None, newer[last.new_seq].session):
                 current = offered.get(last.new_seq)
                 if current is None or not 0 <= last.new_start - current.place < max(1, len(current.text)):
                     current = _unit_at(newer[last.new_seq], last.new_start, unit, tokenizer)
@@ -73,7 +61,7 @@ def corrections_instead(
     candidates: Sequence[Evidence],
     newest_of: Mapping[int, int],
     corrections: Mapping[int, Message],
-    question: Question,
+    session: str | None,
     tokenizer: Tokenizer,
 ) -> tuple[list[Evidence], list[Decision]]:
     """Candidates without what is made of corrected messages alone, and why; in its place what corrects it.
@@ -91,7 +79,7 @@ def corrections_instead(
         new_seq = max(newest_of[seq] for seq in unit.sources)
         replaced.append(Decision(unit, rank, kept=False, reason=f"message {new_seq} corrects it"))
         message = corrections.get(new_seq)
-        if message is None or question.scope.session not in (None, message.session):
+        if message is None or session not in (None, message.session):
             continue
         if (instead := offered.get(new_seq)) is None:
             made = to_units([message], cut([message], tokenizer))
@@ -117,16 +105,6 @@ def _within(link: Link, unit: Evidence) -> bool:
     """True if the unit has the sentence that no longer holds."""
     starts = unit.place <= link.old_start < unit.place + max(1, len(unit.text))
     return unit.sources == (link.old_seq,) and starts
-
-
-def _links(database: Database, notes: NotesView, units: Sequence[Evidence], question: Question) -> list[Link]:
-    """Links of the units; of a narrowed recall, those whose newer message it may know of."""
-    seqs = {seq for unit in units for seq in unit.sources}
-    if not seqs:
-        return []
-    user = question.scope.user
-    links = notes.links(snapshots(database, user, notes, question.deadline), question, seqs)
-    return [link for link in links if question.lets_in((link.new_seq,))]
 
 
 def _in_few_words(clause: str) -> str:

@@ -1,6 +1,6 @@
 """A question: read once, against what memory knows, and handed to every view as it is.
 
-`recall/question.py` makes it; nobody reads its text for words, people or times again.
+`recall/recall.py` makes it; nobody reads its text for words, people or times again.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Embedder, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
 from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
+from zibaldone.text.bounds import QUESTION_CHARS_READ, question_as_read
 from zibaldone.text.dates import Days, find_days
 from zibaldone.text.patterns import late
 from zibaldone.text.periods import Period, asked_period
@@ -74,17 +75,17 @@ class Question:
     """One question, as every view gets it."""
 
     # As it is asked, and what it may recall.
-    text: str  # as it is read: see text/bounds
+    text: str
     scope: Scope
     budget_tokens: int
     now: datetime  # what "last week" in the question is relative to
     within: frozenset[int] | None = None  # seqs that may be recalled; None: all of the scope
     without: frozenset[int] = frozenset()  # of these, seqs that may not
     before: datetime | None = None  # what was said then or later is not known yet; None: what is known now
-    whole_text: str = ""  # where not all of it is read
     deadline: Deadline = NO_DEADLINE  # checked whenever a view takes a snapshot
 
-    # What `parse_question` reads in the text.
+    # What `parse_question` reads in the text, of which it leaves as much as is read: see text/bounds.
+    whole_text: str = ""  # where that is not all of it
     words: tuple[str, ...] = ()  # all of them, in order, in lower case
     stems: tuple[str, ...] = ()  # of its content words, names among them, as they are written
     terms: tuple[tuple[str, str], ...] = ()  # (form, stem), spelled as memory spells them, without names
@@ -150,7 +151,9 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
     time that it does have, and is read as of its newest message. Of more words than can be looked for, the
     rarest that the index has are kept.
     """
-    text, today = question.text, question.now.date()
+    whole, today = question.text, question.now.date()
+    is_long = len(whole) > QUESTION_CHARS_READ
+    text = question_as_read(whole) if is_long else whole
     days = _ordinals(find_days(text, today))
     if days and not any(index.overlaps_known_days(first, last) for first, last in days):
         newest = date.fromordinal(int(index.days.max())) if len(index) else today
@@ -174,6 +177,8 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
     )
     return replace(
         question,
+        text=text,
+        whole_text=whole if is_long else "",
         words=tuple(spoken),
         stems=tuple(
             dict.fromkeys(stem for word in spoken if word not in STOP_WORDS for _, stem in term_of(word))
@@ -202,9 +207,7 @@ def said_in(index: UnitIndex, period: Period, inside: Mask | None) -> Mask:
 
 
 def _ordinals(named: Iterable[Days]) -> tuple[tuple[int, int], ...]:
-    return tuple(dict.fromkeys((days.first.toordinal(), days.last.toordinal()) for days in named))[
-        :_MOST_DAYS
-    ]
+    return tuple(dict.fromkeys(days.ordinals for days in named))[:_MOST_DAYS]
 
 
 def _speakers_in(written: Sequence[str], speakers: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -6,8 +6,8 @@ that is added alone is four of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from sqlalchemy import Connection, Delete, Insert, Update
@@ -22,13 +22,12 @@ class PreparedWrite:
     def __init__(self, statement: Insert | Update | Delete) -> None:
         self._statement = statement
 
-    def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Execute the statement once per row; `rows` must not be empty."""
+    def on(self, connection: Connection) -> Callable[[Sequence[Mapping[str, Any]]], object]:
+        """The statement, to be called with rows, one at least: it is executed once for each."""
         if connection.dialect.name == "sqlite" and seals_of(connection) is None:
             driver: Any = connection.connection.driver_connection
-            driver.executemany(self._words, rows).close()
-        else:
-            connection.execute(self._statement, rows)
+            return partial(driver.executemany, self._words)
+        return partial(connection.execute, self._statement)
 
     @cached_property
     def _words(self) -> str:

@@ -31,9 +31,7 @@ def as_read(message: Message) -> Message:
 
 
 def question_as_read(text: str) -> str:
-    """A question as it is read: all of it, or its first and its last words."""
-    if len(text) <= QUESTION_CHARS_READ:
-        return text
+    """The first and the last words of a question that is too long to be read."""
     half = (QUESTION_CHARS_READ - 1) // 2
     first, last = text[:half], text[-half:]
     return f"{first[: _last_space(first)]}\n{last[_first_word(last) :]}"

@@ -74,6 +74,11 @@ class Days:
     start: int
     end: int
 
+    @property
+    def ordinals(self) -> tuple[int, int]:
+        """Ordinals of the first and the last day."""
+        return self.first.toordinal(), self.last.toordinal()
+
 
 def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
     """The days that `text`, said on `today`, names or implies, in the order of the text; never raises.

@@ -29,6 +29,7 @@ from hashlib import blake2b
 from itertools import zip_longest
 
 from zibaldone.core import Citation, Evidence, Outdated
+from zibaldone.text.date_words import MONTHS, WEEKDAYS
 
 OMISSION = "…"
 STANDING_TITLE = "Always known:"
@@ -160,8 +161,7 @@ def line_tokens(lines: Sequence[str], count_tokens: Callable[[Sequence[str]], Se
 
 
 # Not strftime, whose names change with the process's locale.
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS, _MONTHS = ([name[:3].title() for name in names] for names in (WEEKDAYS, MONTHS))
 
 
 def weekday(day: date) -> str:

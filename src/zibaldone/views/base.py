@@ -157,16 +157,16 @@ class View(ViewStore, Protocol):
     ) -> Any:
         """The slow part of reading these messages: models may be asked. Writes no table.
 
-        `progress` gets the number of messages done so far. The result is handed to `commit` with the same
-        messages, by then stored; what was read through `basis` has not changed by then. None without a basis
-        from a view that needs one. Raises ModelFailed when the view cannot go on without a model that does
-        not answer.
+        `progress` gets the number of messages done so far. The result is handed to `commit`, with the seqs
+        that the messages have by then; what was read through `basis` has not changed by then. None without a
+        basis from a view that needs one. Raises ModelFailed when the view cannot go on without a model that
+        does not answer.
         """
 
     def commit(
-        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Any
+        self, connection: Connection, generation: Generation, seqs: Sequence[int], prepared: Any
     ) -> None:
-        """Write the units of these messages, which follow the generation's cursor. Raises Stale."""
+        """Write what was prepared of messages, which follow the generation's cursor. Raises Stale."""
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """Candidates for a question, from the serving generation and from the log's tail past its cursor.

@@ -76,7 +76,10 @@ def cut(messages: Sequence[Message], tokenizer: Tokenizer) -> list[CutMessage]:
         else:
             spans = passages(content, PASSAGE_TOKENS, tokenizer.count)
             counts = line_tokens([line(message.speaker, content[a:b]) for a, b in spans], tokenizer.count)
-        cuts.append(CutMessage(spans, counts, [days_named(message, content[a:b]) for a, b in spans]))
+        assert message.time is not None  # what is stored has one
+        day = message.time.date()
+        days = [tuple(named.ordinals for named in find_days(content[a:b], day)) for a, b in spans]
+        cuts.append(CutMessage(spans, counts, days))
     return cuts
 
 
@@ -97,21 +100,21 @@ def texts_of(messages: Sequence[Message], cuts: Sequence[CutMessage]) -> list[st
 
 
 def to_rows(
-    messages: Sequence[Message], cuts: Sequence[CutMessage], vectors: Iterable[Vectors] | None
+    seqs: Sequence[int], cuts: Sequence[CutMessage], vectors: Iterable[Vectors] | None
 ) -> Iterator[Row]:
-    """Rows of stored messages' units, each with its vector (d,), or None where no row keeps one."""
+    """Rows of the units of messages, each with its vector (d,), or None where no row keeps one."""
     each = repeat(None) if vectors is None else iter(vectors)
-    for message, pieces in zip(messages, cuts, strict=True):
+    for seq, pieces in zip(seqs, cuts, strict=True):
         for part, (span, tokens, days) in enumerate(
             zip(pieces.spans, pieces.tokens, pieces.days, strict=True)
         ):
-            yield Row((message.seq,), part, pieces.kind, tokens, next(each), days, *span)
+            yield Row((seq,), part, pieces.kind, tokens, next(each), days, *span)
 
 
 def days_named(message: Message, text: str) -> Days:
     """Days that a text names, said when the message was."""
     assert message.time is not None  # what is stored has one
-    return tuple((d.first.toordinal(), d.last.toordinal()) for d in find_days(text, message.time.date()))
+    return tuple(named.ordinals for named in find_days(text, message.time.date()))
 
 
 @dataclass(frozen=True, slots=True)

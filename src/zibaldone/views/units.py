@@ -110,9 +110,9 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
         )
         further.extend(where | {"source": source} for source in others)
     if units:
-        _NEW.run(connection, units)
+        _NEW.on(connection)(units)
     if further:
-        _NEW_SOURCES.run(connection, further)
+        _NEW_SOURCES.on(connection)(further)
 
 
 def keys(connection: Connection, view: str, generation: Generation) -> list[Key]:
@@ -232,8 +232,8 @@ def remove(connection: Connection, view: str, generation: Generation, gone: Iter
     """Delete units by their keys."""
     mine = {"of": generation.user, "name": view, "number": generation.number}
     if rows := [mine | {"on": seq, "place": part} for seq, part in gone]:
-        _GONE_SOURCES.run(connection, rows)
-        _GONE.run(connection, rows)
+        _GONE_SOURCES.on(connection)(rows)
+        _GONE.on(connection)(rows)
 
 
 def forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:

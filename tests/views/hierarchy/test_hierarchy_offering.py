@@ -17,7 +17,7 @@ from zibaldone.errors import ModelFailed
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.question import read_question
+from zibaldone.recall.recall import read_question
 from zibaldone.search.question import Question
 from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
 from zibaldone.views.hierarchy.stage_two import StageTwo

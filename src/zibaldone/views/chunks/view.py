@@ -161,7 +161,7 @@ class ChunksView(RestingView):
         self,
         connection: Connection,
         generation: Generation,
-        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: tuple[Namespace, ...],
     ) -> None:
         """Store new chunks, new versions of old ones, and replaced items."""

@@ -156,7 +156,7 @@ def open_units(
 ) -> list[units.Row]:
     """Unit rows of messages without an episode, cut as in the messages view."""
     cuts = cut(messages, tokenizer)
-    return list(to_rows(messages, cuts, embed(texts_of(messages, cuts))))
+    return list(to_rows([message.seq for message in messages], cuts, embed(texts_of(messages, cuts))))
 
 
 def unmade_by(

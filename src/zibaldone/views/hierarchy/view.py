@@ -113,12 +113,12 @@ class HierarchyView(RestingView):
         return builder.take()
 
     def commit(
-        self, connection: Connection, generation: Generation, messages: Sequence[Message], prepared: Prepared
+        self, connection: Connection, generation: Generation, seqs: Sequence[int], prepared: Prepared
     ) -> None:
         """Store new episodes and semantics. Raises Stale."""
         if table.state(connection, generation) != prepared.before:
             raise Stale
-        self._store(connection, generation, prepared, messages[-1].seq)
+        self._store(connection, generation, prepared, seqs[-1])
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
         """A compact set of semantics, and episodes where they leave less open."""

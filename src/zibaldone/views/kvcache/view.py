@@ -104,7 +104,7 @@ class KVView(KVStore):
         self,
         connection: Connection,
         generation: Generation,
-        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
         """Append to the pool (Algorithm 1, lines 7-8): bytes into free slots, then their rows."""

@@ -116,11 +116,11 @@ class MessagesView(UnitsView):
         self,
         connection: Connection,
         generation: Generation,
-        messages: Sequence[Message],
+        seqs: Sequence[int],
         prepared: PreparedMessages,
     ) -> None:
         """One row per unit; the text stays in the log."""
-        rows = to_rows(messages, prepared.cuts, prepared.vectors)
+        rows = to_rows(seqs, prepared.cuts, prepared.vectors)
         units.insert(connection, self.name, generation, rows)
 
     def _read_tail(self, connection: Connection, user: str, after: int) -> tuple[list[Unit], str]:

@@ -68,11 +68,11 @@ class PreparedNotes:
     read: frozenset[int] = frozenset()  # of what was unread before it
     is_numbered: bool = True  # False: seqs are not known yet, and messages are counted from 1
 
-    def rows_of(self, messages: Sequence[Message]) -> list[NoteRow]:
-        """Rows on messages as they are stored."""
+    def rows_on(self, seqs: Sequence[int]) -> list[NoteRow]:
+        """Rows on the messages of these seqs."""
         if self.is_numbered:
             return self.rows
-        return [row.on(messages[row.key[0] - 1].seq) for row in self.rows]
+        return [row.on(seqs[row.key[0] - 1]) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,11 @@ class NotesView(UnitsView):
         self,
         connection: Connection,
         generation: Generation,
-        messages: Sequence[Message],
+        seqs: Sequence[int],
         prepared: PreparedNotes,
     ) -> None:
         """Store notes, endings, and unread messages."""
-        table.insert(connection, generation, prepared.rows_of(messages))
+        table.insert(connection, generation, prepared.rows_on(seqs))
         table.end(connection, generation, prepared.endings)
         table.add_unread(connection, generation, prepared.unread)
         table.take_unread(connection, generation, prepared.read)

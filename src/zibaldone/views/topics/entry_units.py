@@ -124,5 +124,5 @@ def _days(entry: Entry) -> Days:
     if start is None:
         return ()
     own = start.toordinal()
-    named = [(d.first.toordinal(), d.last.toordinal()) for d in find_days(entry.text, start.date())]
+    named = [days.ordinals for days in find_days(entry.text, start.date())]
     return tuple(dict.fromkeys([(own, own), *named]))

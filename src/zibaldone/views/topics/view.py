@@ -148,7 +148,7 @@ class TopicsView(RestingView):
         self,
         connection: Connection,
         generation: Generation,
-        messages: Sequence[Message],  # noqa: ARG002 - what was made of them is in `prepared`
+        seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: _PreparedLibrary,
     ) -> None:
         """Store documents, parts of merged entries, and units of entries. Raises Stale."""
