@@ -90,8 +90,6 @@ def test_nothing_yet(run):
         ("rebuild dreams", "no view 'dreams'"),
         ("rebuild messages --user nobody", "no user 'nobody'"),
         ("rebuild messages --diff --switch", "one thing at a time: --diff or --switch"),
-        ("rebuild messages --prices 1,2,3", "give --estimate too"),
-        ("rebuild messages --estimate --prices 1,2", "three numbers"),
         ("rebuild messages --user ann --rollback", "is kept"),
     ],
 )
@@ -112,15 +110,12 @@ def test_questions_left_open_and_answered(filled, tmp_path):
     assert "compress" in filled("usage").stdout
 
 
-def test_from_an_estimate_to_a_rollback(of_two):
+def test_from_a_build_to_a_rollback(of_two):
     """Each step in a command of its own, and so in a process of its own."""
 
     def ann(*words):
         return of_two("rebuild", "notes", "--user", "ann", *words).stdout
 
-    estimate, price = ann("--estimate", "--prices", "1,2,3").splitlines()
-    assert estimate.startswith("notes of ann: 3 messages: 0 calls, 0 prompt and 0 completion tokens, ")
-    assert price.endswith(" by these prices")
     built = ann()
     assert "notes of ann: serving: build 1 (" in built
     assert "notes of ann: beside: build 2 (" in built

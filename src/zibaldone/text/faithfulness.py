@@ -183,32 +183,32 @@ def _vocabulary(text: str) -> set[str]:
 
 def _content(text: str) -> list[tuple[str, str]]:
     """(term, word) of each word that says something."""
-    found: list[tuple[str, str]] = []
+    content: list[tuple[str, str]] = []
     for word in words(text):
         if word in STOP_WORDS or word in _CUT_NOT or word in _NOT or word == "one":
             continue
         if word in _NUMBER_WORDS:
-            found.append((_NUMBER_WORDS[word], word))
+            content.append((_NUMBER_WORDS[word], word))
         elif word.isdecimal():
-            found.append((_number(word), word))
+            content.append((_number(word), word))
         else:
-            found += [(term, word) for _, term in term_of(base_form(word))]
-    return found
+            content += [(term, word) for _, term in term_of(base_form(word))]
+    return content
 
 
 def _clauses(text: str) -> list[_Clause]:
     """Clauses of a text that say something."""
-    found: list[_Clause] = []
+    clauses: list[_Clause] = []
     for start, end in sentences(text):
         sentence = text[start:end]
         asks = sentence.rstrip("!！ ").endswith(("?", "？", "؟"))
         for part in _CLAUSE.split(_spelled(sentence)):
             denied = denies(part)
             if content := frozenset(term for term, _ in _content(part)) - _OWN:
-                found.append(_Clause(content, None if asks else denied))
-            elif denied and found:  # "No": to what was said before
-                found[-1].denies = None
-    return found
+                clauses.append(_Clause(content, None if asks else denied))
+            elif denied and clauses:  # "No": to what was said before
+                clauses[-1].denies = None
+    return clauses
 
 
 def denies(text: str) -> bool:
