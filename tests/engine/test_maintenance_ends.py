@@ -56,10 +56,10 @@ def test_a_damaged_view_holds_up_neither_its_users_other_views_nor_other_users(m
         memory.add(FACTS, user=user)
     prepare = memory._wiring.chunks.prepare
 
-    def torn(messages, basis=None, progress=None):
+    def torn(messages, basis=None):
         if basis.user == "ann":
             raise StorageCorrupt("block 7 is torn")
-        return prepare(messages, basis, progress)
+        return prepare(messages, basis)
 
     monkeypatch.setattr(memory._wiring.chunks, "prepare", torn)
     report = memory.maintain(views=["chunks", "hierarchy"])
@@ -118,10 +118,10 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
     prepare = memory._wiring.chunks.prepare
 
-    def slow(messages, basis=None, progress=None):
+    def slow(messages, basis=None):
         begun.set()
         go_on.wait(30)
-        return prepare(messages, basis, progress)
+        return prepare(messages, basis)
 
     def interrupted(*_):
         begun.wait(30)

@@ -45,7 +45,7 @@ try:
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
-    from zibaldone.views.kvcache.serving.prompting import KVPrompt, behind_memory, prompt_of
+    from zibaldone.views.kvcache.serving.prompting import KVPrompt, prompt_of
     from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
@@ -239,20 +239,14 @@ class KVMemory:
         max_new_tokens: int = 128,
         now: TimeLike | None = None,
         after: KVPrompt | None = None,
-        rendered: Sequence[int] | None = None,
-        encode: bool = True,
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
 
         The selection is that of `generate`, as tokens, with a scope that says whose
         blocks these are. `max_new_tokens` is what is left free of the window. `after` is the prompt of the
         turn before: its turns that are selected again come first, in its order, so that the engine's prefix
-        cache serves them; the others follow in the order of the log. `rendered` are the tokens of a whole
-        prompt, with instructions and tools, that stand behind the memory in place of the question alone. With
-        `encode=False` the model is not waited for: what has no keys yet is left out.
-
-        Raises InvalidInput when the question does not fit the window, or the settings no engine; without
-        `encode` StorageBusy or BlockMissing, where something was just forgotten.
+        cache serves them; the others follow in the order of the log. Raises InvalidInput when the question
+        does not fit the window, or the settings no engine.
         """
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
@@ -261,13 +255,11 @@ class KVMemory:
         if after is not None and after.user == user:
             kept = dict.fromkeys(block.tile.seqs[0] for block in after.blocks)
             sought = replace(sought, kept=tuple(kept))
-        if rendered is not None:
-            sought = replace(sought, rendered=behind_memory(self._encoder, rendered))
 
         def once() -> KVPrompt:
             return prompt_of(self.view, self._pool(user)[0], user, sought, after)
 
-        return self._caught_up(user, once) if encode else read_again(once)
+        return self._caught_up(user, once)
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
         """Store question and answer as messages; the next `remember` encodes them."""

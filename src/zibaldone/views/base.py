@@ -153,14 +153,12 @@ class View(ViewStore, Protocol):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> Any:
         """The slow part of reading these messages: models may be asked. Writes no table.
 
-        `progress` gets the number of messages done so far. The result is handed to `commit`, with the seqs
-        that the messages have by then; what was read through `basis` has not changed by then. None without a
-        basis from a view that needs one. Raises ModelFailed when the view cannot go on without a model that
-        does not answer.
+        The result is handed to `commit`, with the seqs that the messages have by then; what was read through
+        `basis` has not changed by then. None without a basis from a view that needs one. Raises ModelFailed
+        when the view cannot go on without a model that does not answer.
         """
 
     def commit(

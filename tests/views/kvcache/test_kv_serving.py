@@ -146,21 +146,6 @@ def test_the_prompt_is_what_generate_sees(rig):
     assert text == f"BOS PIN {' '.join(f'{one.text} END' for one in prompt.citations)} {QUESTION} END SAY"
 
 
-@pytest.mark.parametrize(
-    ("given", "whole"),
-    [
-        ({"seqs": [1, 2]}, True),
-        ({"seqs": [1, 99]}, False),
-        ({"seqs": [1, 2], "budget_tokens": 8}, False),
-        ({"seqs": [1], "budget_tokens": 6}, False),
-        ({"budget_tokens": 8}, False),
-    ],
-)
-def test_a_prompt_says_what_is_missing(rig, given, whole):
-    """A turn that is not in the pool, or that the budget or the window has no room for."""
-    assert rig.kv.prompt(QUESTION, user="ann", **given).is_whole == whole
-
-
 def test_who_has_no_memory(rig):
     """Is asked without one, and the engine has nothing to do."""
     prompt = rig.kv.prompt(QUESTION, user="nobody")

@@ -130,7 +130,6 @@ class ChunksView(RestingView):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> tuple[Namespace, ...] | None:
         """Compact the gates that these messages close; other messages stay in the active chunk.
 
@@ -153,8 +152,6 @@ class ChunksView(RestingView):
                 compactor.compact(gate, number, spaces[name])
 
         self._map(compact_all, list(work))
-        if progress:
-            progress(len(messages))
         return tuple(spaces[name] for name in work)
 
     def commit(

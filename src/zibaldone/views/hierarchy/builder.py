@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -91,21 +91,18 @@ class Builder:
         held = table.episodes(connection, generation, state.dimension, [self._last.id])
         return held.get(self._last.id) == self._last
 
-    def read(self, messages: Sequence[Message]) -> Iterator[int]:
-        """Read the messages that follow in the log; yields the number of messages done so far."""
+    def read(self, messages: Sequence[Message]) -> None:
+        """Read the messages that follow in the log."""
         for run in self._interrupted:
             start = 0
             for cut_part in self.reader.cut(run, self._embed(run), ended=True):
                 self._settle(Block(tuple(run[start : start + cut_part.size]), cut_part.degraded))
                 start += cut_part.size
         waiting = [*self._waiting, *messages]
-        before = len(self._waiting)
         self._interrupted, self._waiting = [], []
-        for done, (message, row) in enumerate(zip(waiting, self._embed(waiting), strict=True), 1):
+        for message, row in zip(waiting, self._embed(waiting), strict=True):
             for block in self._open.feed(message, row, self.reader.cut):
                 self._settle(block)
-            if done > before:
-                yield done - before
 
     def take(self) -> Prepared:
         """Changes since the last call. Embeds messages without an episode; names themes of new episodes."""

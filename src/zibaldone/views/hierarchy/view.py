@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
@@ -99,7 +99,6 @@ class HierarchyView(RestingView):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> Prepared | None:
         """Close episodes, read them, and settle what they say. Raises ModelFailed when the embedder does."""
         if basis is None:
@@ -107,9 +106,7 @@ class HierarchyView(RestingView):
         reader = EpisodeMaker(self._asker, self._embedder, basis.user, basis.patient)
         with basis.read() as connection:
             builder = self._builder(connection, basis.generation, reader)
-        for done in builder.read(messages):
-            if progress:
-                progress(done)
+        builder.read(messages)
         return builder.take()
 
     def commit(
@@ -182,8 +179,7 @@ class HierarchyView(RestingView):
             if builder.stored is None:
                 return ()
             place, counters = _place(connection, generation), log.state(connection, generation.user)
-        for _ in builder.read([]):
-            pass
+        builder.read([])
         prepared = builder.take()
         if prepared.changes_nothing:
             builder.place = place

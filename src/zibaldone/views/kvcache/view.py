@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -78,7 +78,6 @@ class KVView(KVStore):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> PreparedBlocks | None:
         """Encode these messages, each behind those before it in its segment (Algorithm 1, lines 7-8)."""
         if basis is None:
@@ -88,7 +87,7 @@ class KVView(KVStore):
         reader = PoolReader(pool, basis.read) if pool is not None else None
         chains: dict[str, SessionChain] = {}  # by stream
         with self.model_lock:
-            for done, message in enumerate(messages, 1):
+            for message in messages:
                 stream = self.config.stream_of(message.session)
                 if stream not in chains:
                     chains[stream] = self._chain(reader, stream)
@@ -96,8 +95,6 @@ class KVView(KVStore):
                 ids = self.encoder.turn_ids(message)
                 for piece in pieces(message.seq, ids, self.encoder.segment_tokens):
                     chains[stream].extend(piece, to_us(message.time))
-                if progress:
-                    progress(done)
         return prepared_of(list(chains.values()))
 
     def commit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -97,9 +97,8 @@ class MessagesView(UnitsView):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,  # noqa: ARG002 - a message's units depend on nothing but the message
-        progress: Callable[[int], None] | None = None,
     ) -> PreparedMessages:
-        """Cut, count, find dates, embed; `progress` gets the number of messages done so far."""
+        """Cut, count, find dates, embed."""
         prepared = PreparedMessages([], None if self._remade else [])
         for start in range(0, len(messages), _BATCH_MESSAGES):
             some = messages[start : start + _BATCH_MESSAGES]
@@ -108,8 +107,6 @@ class MessagesView(UnitsView):
             if prepared.vectors is not None:
                 prepared.vectors.extend(embed(self._embedder, texts_of(some, cuts)))
             prepared.cuts.extend(cuts)
-            if progress:
-                progress(len(prepared.cuts))
         return prepared
 
     def commit(

@@ -125,7 +125,6 @@ class NotesView(UnitsView):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> PreparedNotes | None:
         """Read stated forms, and have a model read the sessions that are due."""
         if basis is None:
@@ -134,8 +133,6 @@ class NotesView(UnitsView):
             counted = [replace(message, seq=number) for number, message in enumerate(messages, 1)]
             return PreparedNotes(self._stated_rows(counted), is_numbered=False)
         rows = self._stated_rows(messages)
-        if progress:
-            progress(len(messages))
         if not self._asker.has_model:
             return PreparedNotes(rows)
         shown = {message.seq: shown_text(message) for message in messages}

@@ -115,7 +115,6 @@ class TopicsView(RestingView):
         self,
         messages: Sequence[Message],
         basis: PrepareContext | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> _PreparedLibrary | None:
         """Extract entries, append them to CURRENT, and consolidate when it is full or its window is over."""
         if basis is None:
@@ -129,7 +128,6 @@ class TopicsView(RestingView):
             as_of = log.state(connection, basis.user) if all_there else None
         library = before or Library()
         with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
-            done = 0
             for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
                 part = list(run)
                 if are_edits:
@@ -137,11 +135,7 @@ class TopicsView(RestingView):
                 else:
                     for message, entries in extracted(part, previous, workbench):
                         library = add(library, message, entries, workbench)
-                        done += 1
-                        if progress:
-                            progress(done)
                 previous |= {message.session: message for message in part}
-                done += len(part) if are_edits else 0
             return self._prepared(before, held, library, workbench)
 
     def commit(

@@ -34,7 +34,6 @@ class Sought:
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
     given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
-    rendered: tuple[int, ...] | None = None  # tokens that stand for the question, as an engine writes it
     kept: tuple[int, ...] = ()  # seqs that come first, in this order, where they are selected
 
 
@@ -56,7 +55,6 @@ class TurnSelection:
     question: QuestionTokens
     blocks: tuple[KVBlock, ...] = ()  # in the order of the log
     newest: tuple[KVBlock, ...] = ()  # right before the question
-    is_whole: bool = False  # all of the messages that were ranked or given are there
 
     @property
     def shown(self) -> tuple[KVBlock, ...]:
@@ -100,10 +98,7 @@ def select_memory(
 def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelection:
     """Select whole turns by text. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
-    if sought.rendered is not None:
-        question = QuestionTokens(sought.rendered, ())
-    else:
-        question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
+    question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
     room = room_for(encoder, question.ids, sought.max_new_tokens)
     if reader is None:
         return TurnSelection(question)
@@ -117,9 +112,7 @@ def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelec
     left = budget - sum(block.tokens for block in newest)
     standing = seqs_of(newest)
     others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
-    fitting = _fitting(others, left, sought.kept)
-    is_whole = turns.keys() == set(ranked) and len(fitting) == sum(map(len, others))
-    return TurnSelection(question, fitting, newest, is_whole)
+    return TurnSelection(question, _fitting(others, left, sought.kept), newest)
 
 
 def _last_turns(blocks: Sequence[KVBlock], tokens: int) -> tuple[KVBlock, ...]:

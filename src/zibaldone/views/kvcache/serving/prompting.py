@@ -12,7 +12,6 @@ import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
-from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.retrieve.fetching import placed
 from zibaldone.views.kvcache.serving.model_card import card_of, card_path
 from zibaldone.views.kvcache.serving.scheduling import KVScope, content_of
@@ -34,7 +33,6 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
-    is_whole: bool = False  # every message of `seqs`, where these were given, is there with all of its tokens
     # Checksum of each block under this salt, by a digest of all tokens up to its end.
     checksums: Mapping[bytes, int | None] = field(default_factory=dict, repr=False)
 
@@ -102,18 +100,8 @@ def prompt_of(
         user=user,
         session=sought.session,
         blocks=blocks,
-        is_whole=selection.is_whole,
         checksums=checksums,
     )
-
-
-def behind_memory(encoder: Encoder, rendered: Sequence[int]) -> tuple[int, ...]:
-    """Tokens of a whole prompt as they stand behind memory: without the pinned ones, or the first token."""
-    ids, pinned = tuple(rendered), encoder.prefix_ids
-    if pinned and ids[: len(pinned)] == pinned:
-        return ids[len(pinned) :]
-    bos = getattr(encoder.tokenizer, "bos_token_id", None)
-    return ids[1:] if ids[:1] == (bos,) and ids.count(bos) == 1 else ids  # ChatML opens every turn with it
 
 
 def _checksums(blocks: Sequence[KVBlock]) -> dict[bytes, int | None]:
