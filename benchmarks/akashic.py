@@ -26,7 +26,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from benchmarks import akashic_layouts, results
 from benchmarks.akashic_layouts import PAPER
@@ -37,7 +36,6 @@ from zibaldone import MemAttention
 from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import USER, Engine, Equipment
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest
 from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
@@ -176,10 +174,7 @@ def main() -> None:
                 ):
                     print(row, file=sys.stderr)
                     rows.append(row)
-    columns = [_column(name) for name in type(rows[0]).__slots__]
-    console = Console()
-    shown = tabulate(f"Figure {given.figure}", columns, rows)
-    (console if console.is_terminal else Console(width=160)).print(shown)
+    results.show(f"Figure {given.figure}", rows)
     output = given.output or results.RESULTS / (
         "akashic.json" if given.figure == 10 else f"akashic-{given.figure}.json"
     )
@@ -193,14 +188,6 @@ _NOTES = {
     11: "Evidence recalled through the chunks view alone.",
     12: "`Placement.paper()` with one parameter changed.",
 }
-
-
-def _column(name: str) -> Column:
-    def figure(row: object) -> object:
-        value = getattr(row, name)
-        return round(value, 3) if isinstance(value, float) else value
-
-    return Column(name.replace("_", "\n"), figure, left=name in ("data", "layout", "setting"))
 
 
 if __name__ == "__main__":

@@ -24,19 +24,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
 
 from benchmarks import results
 from benchmarks.data import DEMO, Conversation, Question, load
 from benchmarks.pin import SETS
 from zibaldone import Memory, Message
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.cli.hook import LEAST_CONFIDENCE
 from zibaldone.core import Scope
 from zibaldone.models.embedding import embed
@@ -376,12 +373,6 @@ def kept_of(asked: Sequence[Asked]) -> list[dict[str, object]]:
     return rows
 
 
-def _print(rows: Sequence[dict[str, object]]) -> None:
-    names = list(rows[0])
-    columns = [Column(name.replace(" ", "\n"), itemgetter(name), left=name == names[0]) for name in names]
-    Console(width=190).print(tabulate("confidence", columns, rows))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.confidence", description=__doc__)
     parser.add_argument("data", type=Path)
@@ -394,8 +385,8 @@ def main() -> None:
         asked = [one for job in jobs for one in job.result()]
         kept = kept_of([*asked, *(one for job in prompted for one in job.result())])
     rows = rows_of(asked)
-    _print(rows)
-    _print(kept)
+    results.show("confidence", rows)
+    results.show("kept", kept)
     print(f"shipped: {WEIGHTS}\nfitted:  {fitted(asked)}")
     if options.json:
         results.write(options.json, {"title": "Confidence", "note": _NOTE, "rows": rows, "kept": kept})

@@ -15,13 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
-
 from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, load
 from zibaldone import Memory
 from zibaldone.api import settings
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import ChatModel
 from zibaldone.models.recorded import RecordedModel
@@ -112,19 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise InvalidInput("nobody answers: set ZIBALDONE_CHAT_MODEL, or give --record a folder of answers")
     talks = [talk for talk in load(given.data, given.path) if given.only in (None, talk.name)]
     costs = [consolidate(talk, view, chat) for talk in talks for view in given.views.split(",")]
-    columns = [
-        Column("conversation", lambda cost: cost.conversation, left=True),
-        Column("view", lambda cost: cost.view, left=True),
-        Column("messages", lambda cost: cost.messages),
-        Column("calls", lambda cost: cost.calls),
-        Column("refused", lambda cost: cost.refused),
-        Column("calls per\n1,000", lambda cost: cost.calls_per_1000, ".0f"),
-        Column("request\ntokens", lambda cost: cost.prompt_tokens),
-        Column("answer\ntokens", lambda cost: cost.answer_tokens),
-        Column("per raw\ntoken", lambda cost: cost.per_raw_token, ".1f"),
-    ]
-    Console(width=140).print(tabulate(f"consolidation by {chat.name}", columns, costs))
-    page = {"title": "Consolidation by a strong model", "note": _NOTE, "rows": list(map(row, costs))}
+    rows = list(map(row, costs))
+    results.show(f"consolidation by {chat.name}", rows)
+    page = {"title": "Consolidation by a strong model", "note": _NOTE, "rows": rows}
     results.write(given.output, page)
 
 

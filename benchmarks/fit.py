@@ -1,14 +1,13 @@
 """The ranker's weights, fitted on some data sets and judged on others.
 
-    python -m benchmarks.fit DATA [--budgets 1000,2000] [--every 3] [--ablate] [--encoder CACHE] [--json OUT]
+    python -m benchmarks.fit DATA [--budgets 1000,2000] [--every 3] [--ablate] [--json OUT]
 
 DATA is as `pin` has it. There are two kinds of talk, among people and with an assistant, and each has weights
 of its own, fitted by `listwise`, every data set counting as much as another; "made" is one, of questions of
 what one message alone says, whoever says it. The first row of a data set is the shipped weights; "left out"
 never saw that data set, or, of the only one of its kind, the conversation; "without" a feature (`--ablate`),
 all others are fitted anew on all sets of the kind. A share is the evidence recalled from the messages view
-alone, beside the change against the shipped weights and its standard error. With `--encoder`, vectors are
-`encoder`'s, of what people say; what assistants say, ten times as much, is ranked by its words.
+alone, beside the change against the shipped weights and its standard error.
 """
 
 from __future__ import annotations
@@ -20,18 +19,14 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load, made
-from benchmarks.encoder import Encoder
 from benchmarks.listwise import Contests, LineCounter, balanced, contests, fit, to_vector
 from benchmarks.pin import SETS
 from benchmarks.pin import Row as Share
-from zibaldone.cli.compare.evidence import share_found
-from zibaldone.cli.compare.table import Column, share, tabulate
-from zibaldone.core import MACHINES, Evidence, Scope
-from zibaldone.models.base import Embedder
+from zibaldone.cli.compare.evidence import Mean, share_found
+from zibaldone.core import Evidence, Scope
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.packing import choose
@@ -114,16 +109,13 @@ class Talk:
     units: tuple[Evidence, ...]
 
 
-def ask(data: str, conversation: Conversation, every: int, embedder: Embedder) -> list[Asked]:
+def ask(data: str, conversation: Conversation, every: int) -> list[Asked]:
     """Every so many questions with evidence of a conversation, and made ones, their features worked out."""
-    static = shared_static_embedder()
-    view = MessagesView(static, static, static)
+    embedder = shared_static_embedder()
+    view = MessagesView(embedder, embedder, embedder)
     units = to_units(conversation.messages, view.prepare(conversation.messages).cuts)
-    index = UnitIndex(embedder.dimension, static)
-    vectors = np.zeros((len(units), embedder.dimension), dtype=np.float32)
-    rows = [row for row, unit in enumerate(units) if embedder is static or unit.role not in MACHINES]
-    vectors[rows] = embed(embedder, [units[row].text for row in rows])
-    index.extend(units, vectors)
+    index = UnitIndex(embedder.dimension, embedder)
+    index.extend(units, embed(embedder, [unit.text for unit in units]))
     talk = Talk(index, tuple(evidence_of(unit, MessagesView.name) for unit in units))
     given = [(data, one) for one in conversation.questions if one.known and one.evidence]
     own = made(conversation).questions if data in _FITTED_ON else ()
@@ -173,10 +165,13 @@ class Row:
             of = self.shares[:, at]
             yield Share(self.data, self.weights, budget, float(of.mean()), float(of.std()) / n**0.5, n)
 
-    def column(self, budget: int) -> str:
-        change = self.change[:, budget]
-        error = float(change.std()) / len(change) ** 0.5
-        return f"{share(float(self.shares[:, budget].mean()))} ({change.mean():+.3f} ± {error:.3f})"
+    def shown(self, budgets: Sequence[int]) -> dict[str, object]:
+        """As it is printed."""
+        figures: dict[str, object] = {"data": self.data, "weights": self.weights}
+        for at, budget in enumerate(budgets):
+            figures[f"{budget:,}"] = float(self.shares[:, at].mean())
+            figures[f"{budget:,} change"] = Mean.of(self.change[:, at].tolist())
+        return figures
 
 
 def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> tuple[list[Row], list[str]]:
@@ -226,42 +221,30 @@ def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> 
     return rows, said
 
 
-def _budget(head: str, at: int) -> Column:
-    return Column(head, lambda row: row.column(at))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fit", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--budgets", default="1000,2000")
     parser.add_argument("--every", type=int, default=1, help="of so many questions one, where time is short")
-    parser.add_argument("--encoder", type=Path, help="vectors of the small encoder, cached in this file")
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     parser.add_argument(
         "--ablate", action="store_true", help="take each feature out, and fit the others anew"
     )
     options = parser.parse_args()
     budgets = [int(budget) for budget in options.budgets.split(",")]
-    embedder = Encoder(options.encoder) if options.encoder else shared_static_embedder()
     kinds: dict[bool, list[Asked]] = {}
     written: list[Share] = []
     for name in _JUDGED_ON:
         for conversation in load(name.split()[0], options.data / SETS.get(name, _PATH_1M)):
-            some = ask(name, conversation, options.every, embedder)
+            some = ask(name, conversation, options.every)
             kinds.setdefault(bool(some and some[0].talk.index.with_assistant.any()), []).extend(some)
-    console = Console()
     for asked in kinds.values():
         rows, said = rows_of(asked, budgets, ablate=options.ablate)
-        columns = [
-            Column("data", lambda row: row.data, left=True),
-            Column("weights", lambda row: row.weights, left=True),
-            *(_budget(str(budget), at) for at, budget in enumerate(budgets)),
-        ]
-        console.print(tabulate("evidence recall (change against the shipped weights)", columns, rows))
-        console.print("\n".join(said))
+        results.show("evidence (change against the shipped weights)", [row.shown(budgets) for row in rows])
+        print("\n".join(said))
         written += [share for row in rows for share in row.written(budgets)]
     if options.json:
-        title = f"Evidence by the messages view, vectors of {embedder.name}"
+        title = f"Evidence by the messages view, vectors of {shared_static_embedder().name}"
         results.write(options.json, {"title": title, "rows": [asdict(share) for share in written]})
 
 

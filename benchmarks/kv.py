@@ -24,7 +24,6 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from rich.console import Console
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from benchmarks import results
@@ -33,7 +32,6 @@ from benchmarks.scores import bleu1, f1_original
 from zibaldone import Memory, Message
 from zibaldone.api.kv import KVMemory, MemArt, TurnFormat, chat, plain
 from zibaldone.cli.compare.evidence import Mean
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
 from zibaldone.views.kvcache.model.turns import question_of
@@ -321,20 +319,6 @@ def rows_of(answers: Sequence[ArmAnswer]) -> list[ArmRow]:
     ]
 
 
-def _mean(head: str, figure: Callable[[ArmRow], Mean | None]) -> tuple[Column, Column]:
-    """A difference, and its standard error."""
-
-    def value(row: ArmRow) -> float | None:
-        mean = figure(row)
-        return mean.value if mean else None
-
-    def error(row: ArmRow) -> float | None:
-        mean = figure(row)
-        return mean.error if mean else None
-
-    return Column(head, value, "+.2f"), Column("+-", error, ".2f")
-
-
 def main() -> None:
     """Every arm over every conversation."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kv", description=__doc__)
@@ -382,22 +366,8 @@ def main() -> None:
             for name in wanted:
                 answers += ask_all(name, arms[name], of, memory, asking, recalled)
     rows = rows_of(answers)
-    columns = [
-        Column("memory", lambda row: row.arm, left=True),
-        Column("log-prob.\nper token", lambda row: row.log_probability.value, ".2f"),
-        *_mean("against\nnone", lambda row: row.gain),
-        *_mean("against\ntext", lambda row: row.against),
-        *_mean("multi-\nhop", lambda row: row.multi_hop),
-        *_mean("single-\nhop", lambda row: row.single_hop),
-        Column("evidence", lambda row: row.evidence and row.evidence.value, ".2f"),
-        Column("memory\ntokens", lambda row: row.memory_tokens, ",.0f"),
-        Column("prefill\ntokens", lambda row: row.prefill_tokens, ",.0f"),
-        Column("F1", lambda row: row.f1 and row.f1.value, ".3f"),
-        Column("BLEU-1", lambda row: row.bleu1 and row.bleu1.value, ".3f"),
-        Column("ms", lambda row: row.ms, ",.0f"),
-    ]
     title = f"kv: {given.model.name}, {len(answers) // len(rows)} questions"
-    Console(width=140).print(tabulate(title, columns, rows))
+    results.show(title, rows)
     results.write(given.output, {"title": title, "rows": rows})
 
 

@@ -23,7 +23,6 @@ from pathlib import Path
 from statistics import fmean
 
 import torch
-from rich.console import Console
 
 from benchmarks import results
 from benchmarks.data import Conversation, load
@@ -31,7 +30,6 @@ from benchmarks.kv import KVHistory, history_of, load_pretrained
 from zibaldone import Memory
 from zibaldone.api.kv import KVMemory, KVPrompt, MemArt
 from zibaldone.cli.compare.evidence import Mean
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.views.kvcache.generate import answering
 
 _ORDERS = ("of the log", "kept first", "kept, and added to")
@@ -92,18 +90,7 @@ def main() -> None:
             }
             for name, turns in sessions.items():
                 rows += _rows(kv, of.user, name, turns)
-    columns = [
-        Column("session", lambda row: row.session, left=True),
-        Column("order", lambda row: row.order, left=True),
-        Column("prompt\ntokens", lambda row: row.prompt_tokens, ",.0f"),
-        Column("memory\nkept", lambda row: row.kept, ".2f"),
-        Column("equal", lambda row: row.equal, ".2f"),
-        Column("shared", lambda row: row.shared, ".2f"),
-        Column("log-prob.\nper token", lambda row: row.log_probability.value, ".3f"),
-        Column("against\nthe log's", lambda row: row.against.value, "+.3f"),
-        Column("+-", lambda row: row.against.error, ".3f"),
-    ]
-    Console(width=140).print(tabulate(f"{given.model.name}, {given.turns} turns", columns, rows))
+    results.show(f"{given.model.name}, {given.turns} turns", rows)
     page = {"title": "Order of memory between turns, and what a prefix cache shares", "rows": rows}
     results.write(given.output, page | {"model": given.model.name, "history_tokens": of.tokens})
 

@@ -20,15 +20,12 @@ from statistics import median
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 
 from benchmarks import results
 from benchmarks.data import Conversation, load
 from benchmarks.kv import load_pretrained
 from zibaldone.api.kv import KVMemory, KVPrompt
 from zibaldone.api.memory import Memory
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import Message
 from zibaldone.views.kvcache.model.inspection import window_of
 
@@ -72,9 +69,8 @@ def main() -> None:
     window = window_of(model.config)
     given = [int(size) for size in options.memory.split(",")]
     sizes = [size for size in given if size + _SPARE_TOKENS <= window]
-    console = Console(width=140)
     if left_out := sorted(set(given) - set(sizes)):
-        console.print(f"not measured: {left_out} tokens do not fit a window of {window:,}")
+        print(f"not measured: {left_out} tokens do not fit a window of {window:,}")
     talks = load("locomo", options.path)
     messages = _sessions(talks, max(sizes) * 5 // 4, tokenizer)
     asked = [question.text for question in talks[0].questions]
@@ -106,7 +102,8 @@ def main() -> None:
         "prompt_ms": [ms for _, _, ms in measured],
         "same_as_generate": [same for _, same, _ in measured],
     }
-    console.print(_table(options, history, arms))
+    of = f"a history of {history:,} tokens; medians of {options.questions}"
+    results.show(f"{options.model.name}, {options.dtype}, {of}", arms)
     results.write(options.output, figures)
 
 
@@ -229,21 +226,6 @@ def _median(memory: int, name: str, timings: Sequence[_Timing]) -> VLLMArm:
         median(result.computed_tokens for result in timings),
         median(result.ms for result in timings),
     )
-
-
-def _table(options: argparse.Namespace, history: int, arms: Sequence[VLLMArm]) -> Table:
-    text = {arm.memory: arm.ms for arm in arms if arm.name == _ARMS[0]}
-    columns = [
-        Column("memory", lambda arm: arm.memory, ",.0f"),
-        Column("in vLLM", lambda arm: arm.name, left=True),
-        Column("prompt\ntokens", lambda arm: arm.prompt_tokens, ",.0f"),
-        Column("computed", lambda arm: arm.computed_tokens, ",.0f"),
-        Column("first\ntoken, ms", lambda arm: arm.ms, ",.0f"),
-        Column("text /\nthis", lambda arm: text[arm.memory] / arm.ms, ".1f"),
-    ]
-    of = f"a history of {history:,} tokens; medians of {options.questions}"
-    title = f"{options.model.name}, {options.dtype}, {of}"
-    return tabulate(title, columns, arms)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from zibaldone.models.base import Tokenizer
 from zibaldone.search.lexical import Doubles, Floats
 from zibaldone.search.ranker import FEATURES, Weights
 
-RIDGE = 1e-3  # see Prior
+RIDGE = 1e-3  # half of it times the squared length of the weights is in the loss
 _MOST_STEPS = 100
 _ENOUGH = 1e-9  # the loss that the next step would still gain
 
@@ -64,22 +64,8 @@ def balanced(groups: Sequence[Sequence[Contests]]) -> list[Contests]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Prior:
-    """The weights where data say nothing: half of `ridge` times the squared distance is in the loss."""
-
-    weights: Doubles  # (d,)
-    ridge: float
-
-
-def loss(
-    data: Sequence[Contests], weights: Doubles, prior: Prior | None = None
-) -> tuple[float, Doubles, Doubles]:
-    """The mean negative log-likelihood of a query with the ridge, its gradient (d,) and Hessian (d, d).
-
-    Without a prior the ridge is RIDGE, towards 0.
-    """
-    away, ridge = (weights, RIDGE) if prior is None else (weights - prior.weights, prior.ridge)
+def loss(data: Sequence[Contests], weights: Doubles) -> tuple[float, Doubles, Doubles]:
+    """The mean negative log-likelihood of a query with the ridge, its gradient (d,) and Hessian (d, d)."""
     value, gradient, hessian = 0.0, np.zeros(len(weights)), np.zeros((len(weights), len(weights)))
     for contest in data:
         scores = contest.differences @ weights.astype(np.float32)
@@ -96,35 +82,30 @@ def loss(
         hessian += (flat * shared.reshape(-1, 1)).T @ flat - (means.T * contest.shares) @ means
     queries = sum(contest.queries for contest in data)
     return (
-        value / queries + ridge / 2 * float(away @ away),
-        gradient / queries + ridge * away,
-        hessian / queries + ridge * np.eye(len(weights)),
+        value / queries + RIDGE / 2 * float(weights @ weights),
+        gradient / queries + RIDGE * weights,
+        hessian / queries + RIDGE * np.eye(len(weights)),
     )
 
 
-def fit(
-    data: Sequence[Contests],
-    kept: Sequence[int],
-    start: Doubles | None = None,
-    prior: Prior | None = None,
-) -> Doubles:
+def fit(data: Sequence[Contests], kept: Sequence[int], start: Doubles | None = None) -> Doubles:
     """(d,) the weights that make the relevant items likeliest; what is not `kept` stays as `start` has it.
 
     `start` (d,) is 0 where there is none; near the minimum it saves steps.
     """
     columns = list(kept)
     weights = np.zeros(data[0].differences.shape[2]) if start is None else start.astype(np.float64)
-    value, gradient, hessian = loss(data, weights, prior)
+    value, gradient, hessian = loss(data, weights)
     for _ in range(_MOST_STEPS):
         step = np.zeros_like(weights)
         step[columns] = np.linalg.solve(hessian[np.ix_(columns, columns)], gradient[columns])
         gain = float(step @ gradient) / 2
         if gain < _ENOUGH:
             break
-        after = loss(data, weights - step, prior)
+        after = loss(data, weights - step)
         while after[0] > value and gain > _ENOUGH:  # too far: Newton's parabola is local
             step, gain = step / 2, gain / 2
-            after = loss(data, weights - step, prior)
+            after = loss(data, weights - step)
         if after[0] >= value:
             break
         weights, (value, gradient, hessian) = weights - step, after

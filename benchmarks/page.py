@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import RESULTS, ROOT
+from benchmarks.results import RESULTS, ROOT, cell, number
 
 PAGE = ROOT / "docs" / "results.md"
 _HEAD = """# Results
@@ -174,7 +174,7 @@ def _shares(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield from _head(["data", "questions", *(f"{name}, {budget:,}" for budget, name in kinds)])
         for data in (data for data in columns if columns[data] == kinds):
             found = [cells[data, *kind] for kind in kinds]
-            figures = [f"{_number(cell['mean'])}±{_number(cell['error'])}" for cell in found]
+            figures = [f"{number(one['mean'])}±{number(one['error'])}" for one in found]
             yield _line([data, str(found[0]["questions"]), *figures])
 
 
@@ -183,7 +183,7 @@ def _plain(table: Table, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     headings = table.headings or {key: key.replace("_", " ") for key in (rows[0] if rows else ())}
     keys = [key for key in headings if any(row[key] not in (None, "") for row in rows)]
     yield from _head([headings[key] for key in keys])
-    yield from dict.fromkeys(_line([_cell(row[key]) for key in keys]) for row in rows)
+    yield from dict.fromkeys(_line([cell(row[key]) for key in keys]) for row in rows)
 
 
 def _head(cells: Sequence[str]) -> Iterator[str]:
@@ -193,28 +193,6 @@ def _head(cells: Sequence[str]) -> Iterator[str]:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _number(number: float) -> str:
-    """Three digits: .868, 5.48, 1,971."""
-    if abs(number) >= 100 or not number:
-        return f"{number:,.0f}"
-    text = f"{number:.3f}" if abs(number) < 1 else f"{number:.3g}"
-    return re.sub(r"^(-?)0(?=\.)", r"\1", text)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):  # a mean
-        return f"{_number(value['value'])}±{_number(value['error'])}"
-    if isinstance(value, float):
-        return _number(value)
-    return (
-        f"{value:,}"
-        if isinstance(value, int)
-        else re.sub(r"\b0(?=\.\d{3})", "", str(value)).replace(" ± ", "±")
-    )
 
 
 def foreign(text: str) -> list[str]:

@@ -272,16 +272,9 @@ def main() -> None:
         rows = summed(figure for job in jobs for figure in job.result())
     if options.json:
         results.write(options.json, {"title": "Evidence", "rows": [asdict(row) for row in rows]})
-    for (data, budget), some in _by(rows).items():
+    for (data, budget), some in results.grouped(rows, lambda row: (row.data, row.budget)).items():
         line = "  ".join(f"{row.row} {row.mean:.3f} ± {row.error:.3f}" for row in some)
         print(f"{data:22} {budget:5}  {line}  ({some[0].questions})")
-
-
-def _by(rows: Sequence[Row]) -> dict[tuple[str, int], list[Row]]:
-    groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row.data, row.budget].append(row)
-    return groups
 
 
 if __name__ == "__main__":

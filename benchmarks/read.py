@@ -23,7 +23,6 @@ from statistics import fmean
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel
-from rich.console import Console
 
 from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, Question, load
@@ -42,7 +41,6 @@ from zibaldone.cli.compare.systems import (
     check_systems,
     make_system,
 )
-from zibaldone.cli.compare.table import Column, error, share, tabulate
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
@@ -147,14 +145,14 @@ class ReadAnswer:
     question: str
     system: str
     budget_tokens: int | None
-    tokens: int  # of the recalled text; of `ask`, of all evidence at the end
-    requests: int  # to the reader
-    answer: str | None  # None: the model gave none, and the question scores 0
-    score: float | None  # None: it could not be judged
-    why: str  # there is no answer or no score
-    f1: float | None
-    f1_set: float | None
-    bleu1: float | None
+    tokens: int = 0  # of the recalled text; of `ask`, of all evidence at the end
+    requests: int = 1  # to the reader
+    answer: str | None = None  # None: the model gave none, and the question scores 0
+    score: float | None = None  # None: it could not be judged
+    why: str = ""  # there is no answer or no score
+    f1: float | None = None
+    f1_set: float | None = None
+    bleu1: float | None = None
 
 
 def read(question: Question, context: str, asker: Asker) -> str:
@@ -246,18 +244,8 @@ def answer_all(
                     system.take(conversation.messages[taken : question.visible])
                     taken = question.visible
                 for budget in budgets_tokens if system.budgeted else (None,):
-                    blank = ReadAnswer(
-                        question.id,
-                        conversation.name,
-                        question.category,
-                        question.faulted,
-                        question.text,
-                        name,
-                        budget,
-                        0,
-                        1,
-                        *(None, None, "", None, None, None),
-                    )
+                    asked_of = (question.id, conversation.name, question.category, question.faulted)
+                    blank = ReadAnswer(*asked_of, question.text, name, budget)
                     if name == ASK:
                         assert isinstance(system, Engine)
                         work = asking(question, system, budget or 0)
@@ -328,9 +316,7 @@ class ReadRow:
 
 def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
     """One per (system, budget)."""
-    groups: dict[tuple[str, int | None], list[ReadAnswer]] = {}
-    for each in answers:
-        groups.setdefault((each.system, each.budget_tokens), []).append(each)
+    groups = results.grouped(answers, lambda each: (each.system, each.budget_tokens))
     return [
         ReadRow(
             *key,
@@ -376,11 +362,6 @@ def publish(output: Path) -> None:
     PUBLISHED.write_text(json.dumps(page, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _category(name: str) -> Column:
-    head = "\n".join(word[:8] for word in name.replace("_", "-").split("-"))
-    return Column(head, lambda row: share(row.by_category[name]))
-
-
 def main() -> None:
     """Recall, read, judge."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.read", description=__doc__)
@@ -424,23 +405,7 @@ def main() -> None:
             consolidate=given.consolidate,
         )
     rows = make_rows(answers)
-    columns = [
-        Column("system", lambda row: row.system, left=True),
-        Column("budget", lambda row: row.budget_tokens or "all"),
-        Column("score", lambda row: share(row.score)),
-        Column("", lambda row: error(row.score)),
-        Column("sound", lambda row: share(row.sound)),
-        *(_category(name) for name in rows[0].by_category),
-        Column("F1", lambda row: share(row.f1)),
-        Column("F1 of\nsets", lambda row: share(row.f1_set)),
-        Column("BLEU-1", lambda row: share(row.bleu1)),
-        Column("tokens", lambda row: row.tokens_mean, ".0f"),
-        Column("requests", lambda row: row.requests_mean, ".2f"),
-        Column("not\nscored", lambda row: row.not_scored),
-    ]
-    console = Console()
-    title = f"{given.data}: answers read and judged by {chat.name}"
-    (console if console.is_terminal else Console(width=160)).print(tabulate(title, columns, rows))
+    results.show(f"{given.data}: answers read and judged by {chat.name}", rows)
     results.write(
         given.output, {"data": given.path.name, "model": chat.name, "rows": rows, "answers": answers}
     )

@@ -18,15 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
 from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, is_found, share_found
 from zibaldone.cli.compare.systems import Equipment, Recalled, check_systems, make_system
-from zibaldone.cli.compare.table import Column, error, share, tabulate
 from zibaldone.models.static import shared_static_embedder
 
 SYSTEMS = ("bm25-user", "hybrid", "messages", "zibaldone")
@@ -124,9 +120,7 @@ def judge(
 
 def make_rows(judged: Sequence[Judged]) -> list[Row]:
     """One per (system, budget), in the order in which they were asked."""
-    groups: dict[tuple[str, int | None], list[Judged]] = {}
-    for each in judged:
-        groups.setdefault((each.system, each.budget_tokens), []).append(each)
+    groups = results.grouped(judged, lambda each: (each.system, each.budget_tokens))
     return [_row(group) for group in groups.values()]
 
 
@@ -154,28 +148,6 @@ def _row(judged: Sequence[Judged]) -> Row:
     )
 
 
-def table(title: str, rows: Sequence[Row]) -> Table:
-    """The evidence found, and its cost."""
-    columns = [
-        Column("system", lambda row: row.system, left=True),
-        Column("budget", lambda row: row.budget_tokens or "all"),
-        Column("evi-\ndence", lambda row: share(row.evidence)),
-        Column("", lambda row: error(row.evidence)),
-        Column("sound\nonly", lambda row: share(row.sound)),
-        Column("ans-\nwer", lambda row: share(row.answer)),
-        Column("nug-\ngets", lambda row: share(row.nuggets)),
-        *(_category(name) for name in rows[0].by_category),
-        Column("to-\nkens", lambda row: row.tokens_mean, ".0f"),
-        Column("p50\nms", lambda row: row.p50_ms, ".1f"),
-    ]
-    return tabulate(f"{title} ({rows[0].questions:,} questions)", columns, rows)
-
-
-def _category(name: str) -> Column:
-    head = "\n".join(word[:8] for word in name.replace("_", "-").split("-"))
-    return Column(head, lambda row: share(row.by_category[name]))
-
-
 def main(
     data: str, about: str | None, *, budgets: str = "1000,2000", systems: Sequence[str] = SYSTEMS
 ) -> None:
@@ -197,6 +169,5 @@ def main(
             load(data, given.path), names, [int(b) for b in given.budgets.split(",")], tools, given.limit
         )
     rows = make_rows(judged)
-    console = Console()
-    (console if console.is_terminal else Console(width=160)).print(table(data, rows))
+    results.show(f"{data} ({rows[0].questions:,} questions)", rows)
     results.write(given.output, {"data": given.path.name, "rows": rows, "judged": judged})

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from rich.console import Console
 
 from zibaldone import __version__
+from zibaldone.cli.compare.evidence import Mean
+from zibaldone.cli.compare.table import Column, tabulate
 
+T = TypeVar("T")
+K = TypeVar("K")
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -32,6 +40,61 @@ def write(path: Path, figures: dict[str, Any]) -> None:
     text = json.dumps(made | figures, ensure_ascii=False, indent=1, default=_plain)
     path.write_text(text + "\n", encoding="utf-8")
     print(f"written: {path}", file=sys.stderr)
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Items by their keys, both in the order in which they come."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def show(title: str, rows: Sequence[object], caption: str = "") -> None:
+    """Print rows, dataclasses or dicts of one kind; a column in which nothing stands is left out."""
+    shown = [_fields(row) for row in rows]
+    names = [name for name in shown[0] if any(row[name] not in (None, "") for row in shown)]
+    columns = [_column(name, left=isinstance(shown[0][name], str)) for name in names]
+    console = Console()
+    table = tabulate(title, columns, shown, caption=caption)
+    (console if console.is_terminal else Console(width=200)).print(table)
+
+
+def _fields(row: object) -> dict[str, Any]:
+    """Fields of a row by name; those of a dict in a field stand for themselves."""
+    fields = row if isinstance(row, dict) else {name: getattr(row, name) for name in type(row).__slots__}  # type: ignore[attr-defined] # our dataclasses have them
+    flat: dict[str, Any] = {}
+    for name, value in fields.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def _column(name: str, *, left: bool) -> Column:
+    return Column("\n".join(re.split("[-_ ]", name)), lambda row: cell(row[name]), left=left)
+
+
+def cell(value: object) -> str:
+    """A figure as tables show it: .868±.011, 5.48, 1,971."""
+    match value:
+        case None:
+            return ""
+        case Mean():
+            return f"{number(value.value)}±{number(value.error)}"
+        case {"value": mean, "error": error}:
+            return f"{number(mean)}±{number(error)}"
+        case float():
+            return number(value)
+        case int():
+            return f"{value:,}"
+    return re.sub(r"\b0(?=\.\d{3})", "", str(value)).replace(" ± ", "±")
+
+
+def number(value: float) -> str:
+    """Three digits."""
+    if abs(value) >= 100 or not value:
+        return f"{value:,.0f}"
+    text = f"{value:.3f}" if abs(value) < 1 else f"{value:.3g}"
+    return re.sub(r"^(-?)0(?=\.)", r"\1", text)
 
 
 def commit() -> str | None:

@@ -48,7 +48,6 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import httpx2
-from rich.console import Console
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, StreamingResponse
@@ -59,7 +58,6 @@ from benchmarks.data import Conversation, load
 from benchmarks.speed import repeated
 from zibaldone import Config, Filter, Memory, Message
 from zibaldone.api.config import MAINTAINED
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.core import MACHINES
 
 ARMS = ("session", "gateway", "same")
@@ -293,8 +291,10 @@ async def talk(
     exchanges: Sequence[tuple[str, str]],
     views: Sequence[str] = (),
     pause_s: float = 0.0,
+    turns: int = _TURNS,
+    **asked: Any,
 ) -> list[Sample]:
-    """One user's exchanges, one after the other, in sessions of a few."""
+    """One user's exchanges, one after the other, in sessions of so many; `asked` goes to `send`."""
     samples: list[Sample] = []
     said: list[dict[str, str]] = []
     opening = [{"role": "system", "content": _SYSTEM}]
@@ -302,12 +302,12 @@ async def talk(
         opening += [{"role": "user", "content": f"{m.speaker}: {m.content}"} for m in user.history]
     async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
         for number, (question, answer) in enumerate(exchanges):
-            said = said if number % _TURNS else list(opening)
+            said = said if number % turns else list(opening)
             said.append({"role": "user", "content": question})
             await asyncio.sleep(pause_s)
-            scope = (user.name, f"{phase}/{number // _TURNS}")
-            name, asked = f"{arm}/{phase}/{user.name}/{number}", views if arm == "gateway" else ()
-            sample = await send(client, port, said, answer, name, scope, views=asked)
+            name, scope = f"{arm}/{phase}/{user.name}/{number}", (user.name, f"{phase}/{number // turns}")
+            wanted = views if arm == "gateway" else ()
+            sample = await send(client, port, said, answer, name, scope, views=wanted, **asked)
             samples.append(sample)
             said.append({"role": "assistant", "content": sample.answer})
     return samples
@@ -387,6 +387,13 @@ def row(
     )
 
 
+def told(upstream_port: int) -> dict[str, Any]:
+    """What the upstream was asked since the last look, by request."""
+    with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
+        records: dict[str, Any] = json.load(answer)
+    return records
+
+
 def _p95(values: Sequence[float]) -> float:
     return quantiles(values, n=20)[-1] if len(values) > 1 else values[0]
 
@@ -403,11 +410,6 @@ def measure(
     pause_s: float = 0.0,
 ) -> tuple[list[ServingRow], list[Sample]]:
     """All arms at every concurrency; and all that went through the gateway."""
-
-    def records() -> dict[str, Any]:
-        with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
-            told: dict[str, Any] = json.load(answer)
-        return told
 
     async def side_by_side(
         arm: str, at: int, phase: str, texts: Sequence[list[tuple[str, str]]]
@@ -432,7 +434,7 @@ def measure(
             (sample,) = asyncio.run(talk(user, "gateway", port, "first", [next(user.exchanges)], views))
             remembered.append(sample)
             status = sample.memory
-    records()
+    told(upstream_port)
     for at in concurrency:
         sessions = -(-max(-(-requests // at), 4) // _TURNS)
         samples: dict[str, list[Sample]] = {arm: [] for arm in (*ARMS, *(["full"] if full else []))}
@@ -445,7 +447,7 @@ def measure(
                 else:
                     done = asyncio.run(side_by_side(arm, at, f"{at}-{number}", texts))
                 samples[arm] += done
-                upstreams[arm] |= records()
+                upstreams[arm] |= told(upstream_port)
         remembered += samples["gateway"]
         made = {arm: row(arm, at, samples[arm], upstreams[arm]) for arm in samples}
         through = row("gateway", at, samples["gateway"], upstreams["gateway"], made["same"])
@@ -507,34 +509,14 @@ def prefixes(user: ServedUser, upstream_port: int, port: int) -> list[PrefixRow]
     """Twenty turns of one conversation in each arm, the same ones."""
     exchanges = list(itertools.islice(user.exchanges, _PREFIX_TURNS))
 
-    async def talked(arm: str, mode: str, *, searches: bool) -> list[Sample]:
-        to = upstream_port if arm == "none" else port
-        history, samples = [{"role": "system", "content": _SYSTEM}], []
-        async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
-            for number, (question, answer) in enumerate(exchanges):
-                history.append({"role": "user", "content": question})
-                samples.append(
-                    await send(
-                        client,
-                        to,
-                        history,
-                        answer,
-                        f"{number}",
-                        (user.name, arm),
-                        mode=mode,
-                        searches=searches,
-                    )
-                )
-                history.append({"role": "assistant", "content": answer})
-        return samples
-
     rows = []
     for arm, mode, searches in _PREFIX_ARMS:
-        samples = asyncio.run(talked(arm, mode, searches=searches))
+        to = upstream_port if arm == "none" else port
+        talked = talk(user, "prefixes", to, arm, exchanges, turns=_PREFIX_TURNS, mode=mode, searches=searches)
+        samples = asyncio.run(talked)
         if faults := [sample.fault for sample in samples if sample.fault]:
             raise RuntimeError(faults[0])
-        with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
-            made = json.load(answer)
+        made = told(upstream_port)
         rows.append(prefix_row(arm, [made[sample.request]["prompts"] for sample in samples]))
     return rows
 
@@ -567,8 +549,7 @@ def growth(user: ServedUser, upstream_port: int, port: int, server: Server, turn
         for sample in asyncio.run(talk(user, "gateway", port, phase, exchanges)):
             if sample.fault is not None:
                 raise RuntimeError(sample.fault)
-        with urlopen(f"http://127.0.0.1:{upstream_port}/records") as answer:
-            answer.read()
+        told(upstream_port)
 
     for number in range(-(-_GROWTH_WARM // _GROWTH_EVERY)):
         talked(f"warm-{number}", _GROWTH_EVERY)
@@ -630,30 +611,28 @@ def main() -> None:
     users = users_of(load("locomo", given.path), max(concurrency), given.history)
     views = given.views.split(",") if given.views else []
     load_before = os.getloadavg()[0]
+
+    def write(name: str, title: str, note: str, rows: Sequence[object], **more: object) -> None:
+        results.show(name, rows, ", ".join(f"{what}: {told}" for what, told in more.items()))
+        figures = {"title": title, "note": note, "data": given.path.name, "rows": rows, **more}
+        results.write(given.output or results.RESULTS / f"{name}.json", figures)
+
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         imported(folder, users, views)
         with serving(folder, given, views) as (ports, server):
             if given.prefixes:
-                figures = {"title": "Prefix caches", "note": _PREFIX_NOTE, "data": given.path.name}
-                output = given.output or results.RESULTS / "prefixes.json"
-                results.write(output, figures | {"rows": prefixes(users[0], *ports)})
+                write("prefixes", "Prefix caches", _PREFIX_NOTE, prefixes(users[0], *ports))
                 return
             if given.growth:
                 grown = growth(users[0], *ports, server, given.growth)
-                _show("growth", grown, f"messages before: {given.history}")
-                figures = {"title": "Growth of the gateway's memory", "note": _GROWTH_NOTE}
-                output = given.output or results.RESULTS / "growth.json"
-                results.write(output, figures | {"data": given.path.name, "rows": grown})
+                write("growth", "Growth of the gateway's memory", _GROWTH_NOTE, grown)
                 return
             rows, remembered = measure(
                 users, concurrency, given.requests, *ports, views, full=given.full, pause_s=given.pause / 1000
             )
         counted = audit(Path(folder), remembered)
     loads = {"before": load_before, "after": os.getloadavg()[0]}
-    _show("serving", rows, f"log: {counted}, load: {loads}")
-    figures = {"data": given.path.name, "title": "Serving", "note": _NOTE}
-    output = given.output or results.RESULTS / "serving.json"
-    results.write(output, figures | {"rows": rows, "log": counted, "load": loads})
+    write("serving", "Serving", _NOTE, rows, log=counted, load=loads)
 
 
 def imported(folder: str, users: Sequence[ServedUser], views: Sequence[str]) -> None:
@@ -681,20 +660,6 @@ def serving(
         Server(serve, ports[1], "/healthz") as server,
     ):
         yield ports, server
-
-
-def _show(title: str, rows: Sequence[ServingRow | GrowthRow], caption: str) -> None:
-    columns = [_column(name) for name in type(rows[0]).__slots__]
-    console = Console()
-    shown = tabulate(title, columns, rows, caption=caption)
-    (console if console.is_terminal else Console(width=160)).print(shown)
-
-
-def _column(name: str) -> Column:
-    form = ".1f" if name.endswith("_ms") else ".0f" if name == "prompt_tokens" else ""
-    form = ".3f" if name in ("requests_per_s", "s_per_token", "of_same", "kb_per_turn") else form
-    left = name in ("arm", "process")
-    return Column(name.replace("_", "\n"), lambda each: getattr(each, name), form, left=left)
 
 
 if __name__ == "__main__":

@@ -37,12 +37,10 @@ from statistics import median, quantiles
 
 import httpx2
 import numpy as np
-from rich.console import Console
 
 from benchmarks import results
 from benchmarks.data import load
 from zibaldone import AsyncMemory, Memory, Message
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.server.app import base_url, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
@@ -330,9 +328,7 @@ def main() -> None:
                 rows.append(evaluate_page(size, turns, Path(folder)))
             else:
                 rows.append(evaluate(size, turns, Path(folder), given.url, key))
-    columns = [_column(name) for name in (PageSpeed if given.page else Speed).__slots__]
-    console = Console()
-    (console if console.is_terminal else Console(width=160)).print(tabulate("speed, medians", columns, rows))
+    results.show("speed, medians", rows)
     if given.page:
         title, name = "The page", "page.json"
         note = f"{_PAGE_NOTE} Load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors."
@@ -340,11 +336,6 @@ def main() -> None:
         title, name, note = "Speed", "speed.json", ""
     made = {"title": title, "note": note, "rows": rows}
     results.write(given.output or results.RESULTS / name, made)
-
-
-def _column(name: str) -> Column:
-    form = ",.0f" if name == "messages" else ".2f" if name == "add_one_ms" else ".1f"
-    return Column(name.replace("_", "\n"), lambda row: getattr(row, name), form)
 
 
 if __name__ == "__main__":

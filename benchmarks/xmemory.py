@@ -16,13 +16,10 @@ import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
@@ -30,7 +27,6 @@ from benchmarks.recall import judge
 from zibaldone import Message, XMemory
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import USER, Engine, Equipment, Recalled, System
-from zibaldone.cli.compare.table import Column, tabulate
 from zibaldone.engine import generations
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
@@ -228,7 +224,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only the first questions of a conversation")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "xmemory.json")
     given = parser.parse_args()
-    console, data = Console(width=200), load("locomo", given.path)
+    data = load("locomo", given.path)
     tables = {name: TABLES[name] for name in given.tables if name != "f"}
     configs = {repr(config): config for settings in tables.values() for config in settings.values()}
     got = {key: measure(config, data, given.budget, given.limit) for key, config in configs.items()}
@@ -239,7 +235,7 @@ def main() -> None:
     of_f = list(objectives(data)) if "f" in given.tables else []
     for title, some in (shown | {"Figure 4": of_hits, "f, Eq. 1": of_f}).items():
         if some:
-            console.print(_table(title, some))
+            results.show(title, some)
     written = {"title": "xMemory", "note": f"{_NOTE} {_finding(of_f)}".strip(), "rows": rows}
     results.write(given.output, written | {"figure 4": of_hits, "f": of_f})
 
@@ -248,16 +244,6 @@ def _finding(of_f: Sequence[Row]) -> str:
     names = list(of_f[0])[2:] if of_f else []
     means = [f"{name} {fmean(float(str(each[name])) for each in of_f):.2f}" for name in names]
     return f"f (Eq. 1) prefers singletons: {', '.join(means)} (means over conversations)." if means else ""
-
-
-def _table(title: str, rows: Sequence[Row]) -> Table:
-    shown = [name for name in rows[0] if any(each[name] != "" for each in rows)]
-    return tabulate(title, [Column(name, partial(_cell, name), left=True) for name in shown], rows)
-
-
-def _cell(name: str, row: Row) -> str:
-    value = row[name]
-    return (f"{value:.3f}" if value < 10 else f"{value:.0f}") if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

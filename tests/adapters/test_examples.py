@@ -69,7 +69,6 @@ def model(messages):
     return answer(str(messages))
 """,
     "Anthropic's memory tool": "",
-    "mem0": "",
 }
 
 

@@ -16,7 +16,7 @@ from google.adk.tools.preload_memory_tool import preload_memory_tool
 from google.genai import types
 from pydantic import Field
 
-from zibaldone import AsyncMemory, Filter, InvalidInput
+from zibaldone import Filter, InvalidInput
 from zibaldone.adapters.google_adk import MemoryService, register, user_of_app
 
 pytestmark = [pytest.mark.anyio, pytest.mark.wide]
@@ -201,39 +201,25 @@ async def test_a_stored_tag_stays_a_quotation(amemory):
 def test_the_command_line_opens_it_by_its_uri(tmp_path, monkeypatch):
     """By `register()`, and by a services.yaml that names the class."""
     register()
-    folder = tmp_path / "my memory"
-    service = get_service_registry().create_memory_service(
-        f"zibaldone://{str(folder).replace(' ', '%20')}", agents_dir="."
-    )
-    assert isinstance(service, MemoryService)
-    anyio.run(service.close)
-    assert folder.is_dir()
     agents = tmp_path / "agents"
     agents.mkdir()
-    lines = [
-        "services:",
-        "- scheme: ours",
-        "  type: memory",
-        "  class: zibaldone.adapters.google_adk.MemoryService",
-    ]
-    (agents / "services.yaml").write_text("\n".join(lines))
+    service = "{scheme: ours, type: memory, class: zibaldone.adapters.google_adk.MemoryService}"
+    (agents / "services.yaml").write_text(f"services: [{service}]")
     monkeypatch.syspath_prepend(str(agents))
     load_services_module(str(agents))
-    service = get_service_registry().create_memory_service(f"ours://{tmp_path}/other", agents_dir=str(agents))
-    anyio.run(service.close)
-    assert (tmp_path / "other").is_dir()
+    for uri, folder in (("zibaldone:/{}/my%20memory", "my memory"), ("ours:/{}/other", "other")):
+        place = uri.format(f"/{tmp_path}")
+        service = get_service_registry().create_memory_service(place, agents_dir=str(agents))
+        assert isinstance(service, MemoryService)
+        anyio.run(service.close)
+        assert (tmp_path / folder).is_dir()
 
 
 def test_bad_arguments(amemory):
     """Each is refused by name."""
-    for wrong in (
-        {},
-        {"memory": amemory, "uri": "zibaldone:///x"},
-        {"uri": "zibaldone://"},
-        {"uri": "nothing"},
-    ):
-        with pytest.raises(InvalidInput):
+    two = {"memory": amemory, "uri": "zibaldone:///x"}
+    for wrong in ({}, two, {"uri": "zibaldone://"}, {"uri": "nothing"}):
+        with pytest.raises(InvalidInput, match="uri"):
             MemoryService(**wrong)
     with pytest.raises(InvalidInput, match="budget_tokens"):
         MemoryService(amemory, budget_tokens=0)
-    assert isinstance(amemory, AsyncMemory)

@@ -1,6 +1,5 @@
 """LlamaIndex's own Memory, with our block in it."""
 
-import asyncio
 from functools import partial
 
 import anyio
@@ -144,24 +143,6 @@ async def test_users_are_apart(amemory):
     assert not await block.aget([said("user", "What is my dog called?")])
     await block.aput([said("user", "I have a cat.")], session_id="now")
     assert [m.content for m in await amemory.messages(user="ann")] == ["My dog is called Biscuit."]
-
-
-@pytest.fixture
-def closed_loop():
-    """The loop that LlamaIndex takes where none runs: one that it makes itself would stay open."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    asyncio.set_event_loop(None)
-    loop.close()
-
-
-@pytest.mark.usefixtures("closed_loop")
-def test_it_is_used_without_asyncio_too(amemory, chat):
-    """LlamaIndex's plain methods work: each runs a loop of its own."""
-    memory = chat(RecallBlock(memory=amemory, user="ann"))
-    memory.put(said("user", "Hello"))
-    assert [message.content for message in memory.get()] == ["Hello"]
 
 
 def test_bad_arguments(amemory):

@@ -31,17 +31,8 @@ ITEMS = [
     {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "think of umbrellas"}]},
     CALL,
     OUTPUT,
-    {
-        "type": "web_search_call",
-        "id": "ws_1",
-        "status": "completed",
-        "action": {"type": "search", "query": "q"},
-    },
-    {
-        "type": "computer_call_output",
-        "call_id": "c2",
-        "output": {"type": "computer_screenshot", "file_id": "f"},
-    },
+    {"type": "web_search_call", "id": "w", "status": "completed", "action": {"type": "search", "query": "q"}},
+    {"type": "computer_call_output", "call_id": "c2", "output": {"type": "computer_screenshot"}},
     {
         "id": "msg_1",
         "type": "message",
@@ -79,9 +70,12 @@ def texts(items):
     return [item["content"] if isinstance(item.get("content"), str) else "" for item in items]
 
 
-def test_a_session_is_what_the_sdk_takes_for_one(amemory):
-    """isinstance() of the protocol wants every method and both attributes."""
-    assert isinstance(MemorySession("s", amemory, user="ann"), Session)
+async def ask(session, model, *prompts):
+    """Put prompts to an agent, with what is recalled for each; what the last request says, in order."""
+    config = RunConfig(call_model_input_filter=session.with_recall)
+    for prompt in prompts:
+        await Runner.run(Agent("a", model=model), prompt, session=session, run_config=config)
+    return texts(model.inputs[-1])
 
 
 JSON = st.recursive(
@@ -173,13 +167,8 @@ async def test_an_agent_runs_with_it(amemory):
     await Runner.run(agent, "What is the weather in Porto?", session=session)
     result = await Runner.run(agent, "Do I need an umbrella?", session=session)
     assert result.final_output == "Yes, take one."
-    assert [item.get("type", "message") for item in model.inputs[-1]] == [
-        "message",
-        "function_call",
-        "function_call_output",
-        "message",
-        "message",
-    ]
+    kinds = [item.get("type", "message") for item in model.inputs[-1]]
+    assert kinds == ["message", "function_call", "function_call_output", "message", "message"]
     stored = await amemory.messages(user="ann", filter=Filter(session="s"))
     assert [m.role for m in stored] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
 
@@ -189,14 +178,11 @@ async def test_recalled_words_are_sent_and_never_stored(amemory):
     await amemory.add("I am allergic to peanuts.", user="ann", session="long ago")
     model = ScriptedAgentModel(says("Hello!"), says("Try the soup."))
     session = MemorySession("now", amemory, user="ann")
-    config = RunConfig(call_model_input_filter=session.with_recall)
-    agent = Agent("waiter", model=model)
-    await Runner.run(agent, "Good evening.", session=session, run_config=config)
-    await Runner.run(agent, "What can I eat with my peanuts allergy?", session=session, run_config=config)
-    *history, asked = texts(model.inputs[-1])
+    question = "What can I eat with my peanuts allergy?"
+    *history, asked = await ask(session, model, "Good evening.", question)
     assert "I am allergic to peanuts." in asked
     assert asked.startswith("[memory ")
-    assert asked.endswith("\n\nWhat can I eat with my peanuts allergy?")
+    assert asked.endswith(f"\n\n{question}")
     assert not any("[memory " in text for text in history)
     assert not any("[memory " in m.content for m in await amemory.messages(user="ann"))
     assert len(await session.get_items()) == 4
@@ -207,10 +193,7 @@ async def test_what_the_request_says_is_not_said_twice(amemory, limit):
     """A turn of this very session is recalled where the history that is sent is too short for it."""
     model = ScriptedAgentModel(says("Noted."), says("Biscuit."))
     session = MemorySession("now", amemory, user="ann", session_settings=SessionSettings(limit=limit))
-    config = RunConfig(call_model_input_filter=session.with_recall)
-    await Runner.run(Agent("a", model=model), "My dog is called Biscuit.", session=session, run_config=config)
-    await Runner.run(Agent("a", model=model), "What is my dog called?", session=session, run_config=config)
-    sent = texts(model.inputs[-1])
+    sent = await ask(session, model, "My dog is called Biscuit.", "What is my dog called?")
     assert sum("dog is called Biscuit" in text for text in sent) == 1
     assert any(text.startswith("[memory ") for text in sent) == (limit == 1)
 
@@ -224,9 +207,7 @@ async def test_sessions_of_one_name_are_two_users(amemory):
     await bea.clear_session()
     assert texts(await ann.get_items()) == ["My dog is called Biscuit."]
     model = ScriptedAgentModel(says("I don't know."))
-    session = MemorySession("other", amemory, user="bea")
-    config = RunConfig(call_model_input_filter=session.with_recall)
-    await Runner.run(Agent("a", model=model), "What is my dog called?", session=session, run_config=config)
+    await ask(MemorySession("other", amemory, user="bea"), model, "What is my dog called?")
     assert "Biscuit" not in json.dumps(model.inputs)
 
 
@@ -237,26 +218,22 @@ async def test_it_behaves_as_the_sdk_s_own_session(amemory, tmp_path):
         seen = [await session.get_items(), await session.pop_item()]
         await session.add_items([])
         await session.add_items(ITEMS[:4])
-        seen += [
-            await session.get_items(limit=2),
-            await session.get_items(limit=-1),
-            await session.pop_item(),
-        ]
+        seen += [await session.get_items(limit=most) for most in (2, -1)]
+        seen.append(await session.pop_item())
         await session.add_items(ITEMS[4:5])
         seen.append(await session.get_items())
         await session.clear_session()
         return [*seen, await session.get_items()]
 
-    theirs = SQLiteSession("s", tmp_path / "theirs.db")
-    assert await drive(MemorySession("s", amemory, user="ann")) == await drive(theirs)
+    ours, theirs = MemorySession("s", amemory, user="ann"), SQLiteSession("s", tmp_path / "theirs.db")
+    assert isinstance(ours, Session)
+    assert await drive(ours) == await drive(theirs)
     theirs.close()
 
 
 def test_bad_arguments(amemory):
     """Each is refused by name."""
-    with pytest.raises(InvalidInput, match="memory must be a AsyncMemory"):
-        MemorySession("s", "memory", user="ann")
-    with pytest.raises(InvalidInput, match="session_id"):
-        MemorySession("", amemory, user="ann")
-    with pytest.raises(InvalidInput, match="budget_tokens"):
-        MemorySession("s", amemory, user="ann", budget_tokens=0)
+    given = {"session_id": "s", "memory": amemory, "user": "ann"}
+    for name, value in (("memory", "memory"), ("session_id", ""), ("budget_tokens", 0)):
+        with pytest.raises(InvalidInput, match=name):
+            MemorySession(**{**given, name: value})

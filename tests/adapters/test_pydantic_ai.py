@@ -35,13 +35,16 @@ class Script:
         return [part.content for part in parts if isinstance(part, UserPromptPart)]
 
 
+def remembering(model, memory, *, tools=True, **options):
+    """An agent with Ann's memory."""
+    return Agent(model, capabilities=[UserMemory(memory, user="ann", tools=tools)], **options)
+
+
 async def test_what_is_recalled_stands_before_the_last_prompt(amemory):
     """In the request, behind the instructions and the history; not in the history, and not in the log."""
     await amemory.add(PEANUTS, user="ann", session="long ago")
     script = Script("Try the soup.", "You're welcome.")
-    agent = Agent(
-        script.model, system_prompt="You are a waiter.", capabilities=[UserMemory(amemory, user="ann")]
-    )
+    agent = remembering(script.model, amemory, system_prompt="You are a waiter.")
     result = await agent.run("What can I eat with my peanuts allergy?", conversation_id="now")
     recalled, prompt = script.prompts()
     assert PEANUTS in recalled
@@ -56,7 +59,7 @@ async def test_what_is_recalled_stands_before_the_last_prompt(amemory):
 async def test_a_conversation_goes_on(amemory):
     """A second run stores what it adds only, and what its history says is not recalled."""
     script = Script("Noted.", "Biscuit.")
-    agent = Agent(script.model, capabilities=[UserMemory(amemory, user="ann")])
+    agent = remembering(script.model, amemory)
     first = await agent.run("My dog is called Biscuit.", conversation_id="now")
     await agent.run("What is my dog called?", message_history=first.all_messages())
     assert script.prompts() == ["My dog is called Biscuit.", "What is my dog called?"]
@@ -73,7 +76,7 @@ async def test_calls_and_results_are_messages(amemory):
     """They are linked by their id, and a recalled text is in each request of the run."""
     await amemory.add("I live in Porto.", user="ann", session="long ago")
     script = Script(ToolCallPart("weather", {"city": "Porto"}, "c1"), "It rains.")
-    agent = Agent(script.model, capabilities=[UserMemory(amemory, user="ann")])
+    agent = remembering(script.model, amemory)
 
     @agent.tool_plain
     def weather(city: str) -> str:
@@ -96,7 +99,7 @@ async def test_the_model_can_recall_and_remember(amemory):
         ToolCallPart("remember", {"note": "Ann ordered the soup."}, "c2"),
         "Done.",
     )
-    agent = Agent(script.model, capabilities=[UserMemory(amemory, user="ann")])
+    agent = remembering(script.model, amemory)
     result = await agent.run("Hello!", conversation_id="now")
     assert PEANUTS in result.all_messages_json().decode()
     stored = await amemory.messages(user="ann", filter=Filter(session="now"))
@@ -109,9 +112,9 @@ async def test_the_model_can_recall_and_remember(amemory):
 
 async def test_the_test_model_calls_every_tool(amemory):
     """Their schemas are what a model can fill in."""
-    result = await Agent(TestModel(), capabilities=[UserMemory(amemory, user="ann")]).run("Hello")
+    result = await remembering(TestModel(), amemory).run("Hello")
     assert "recall_memory" in result.output
-    plain = Agent(TestModel(), capabilities=[UserMemory(amemory, user="ann", tools=False)])
+    plain = remembering(TestModel(), amemory, tools=False)
     assert (await plain.run("Hello")).output == "success (no tool calls)"
 
 
@@ -127,9 +130,8 @@ async def test_one_agent_serves_users_apart(amemory):
     await amemory.add("My dog is called Biscuit.", user="ann", session="x")
     lines = [ToolCallPart("recall_memory", {"query": "dog called"}, "c1"), "I don't know."]
     script = Script(*lines, *lines)
-    agent = Agent(
-        script.model, deps_type=Deps, capabilities=[UserMemory(amemory, user=lambda ctx: ctx.deps.user)]
-    )
+    whose = UserMemory(amemory, user=lambda ctx: ctx.deps.user)
+    agent = Agent(script.model, deps_type=Deps, capabilities=[whose])
     hers = await agent.run("What is my dog called?", deps=Deps("bea"))
     assert "Biscuit" not in str(script.requests) + str(hers.all_messages())
     await agent.run("What is my dog called?", deps=Deps("ann"))
@@ -142,7 +144,7 @@ async def test_one_agent_serves_users_apart(amemory):
 
 async def test_what_was_said_before_a_failure_is_kept(amemory):
     """The run fails as it would, and the user's words are in the log."""
-    agent = Agent(Script(RuntimeError("no model")).model, capabilities=[UserMemory(amemory, user="ann")])
+    agent = remembering(Script(RuntimeError("no model")).model, amemory)
     with pytest.raises(RuntimeError, match="no model"):
         await agent.run("Remember the milk.", conversation_id="now")
     assert [m.content for m in await amemory.messages(user="ann")] == ["Remember the milk."]
@@ -150,9 +152,7 @@ async def test_what_was_said_before_a_failure_is_kept(amemory):
 
 async def test_a_stream_is_remembered(amemory):
     """As a whole, when it has ended."""
-    agent = Agent(
-        TestModel(custom_output_text="A b c d."), capabilities=[UserMemory(amemory, user="ann", tools=False)]
-    )
+    agent = remembering(TestModel(custom_output_text="A b c d."), amemory, tools=False)
     async with agent.run_stream("Spell.", conversation_id="now") as stream:
         assert await stream.get_output() == "A b c d."
     assert [m.content for m in await amemory.messages(user="ann")] == ["Spell.", "A b c d."]
@@ -166,7 +166,7 @@ async def test_faults_of_memory_are_not_the_run_s(amemory, monkeypatch, caplog):
 
     monkeypatch.setattr(Memory, "recall", broken)
     monkeypatch.setattr(Memory, "add", broken)
-    result = await Agent(Script("Hi.").model, capabilities=[UserMemory(amemory, user="ann")]).run("Hello")
+    result = await remembering(Script("Hi.").model, amemory).run("Hello")
     assert result.output == "Hi."
     assert caplog.text.count("no space") >= 2
     assert issubclass(StorageFull, StorageError)
@@ -175,7 +175,7 @@ async def test_faults_of_memory_are_not_the_run_s(amemory, monkeypatch, caplog):
 async def test_prompts_of_several_parts(amemory):
     """Words are kept, a picture is named; a request that was refused and asked again is stored once."""
     script = Script("A cat.")
-    agent = Agent(script.model, capabilities=[UserMemory(amemory, user="ann")])
+    agent = remembering(script.model, amemory)
     await agent.run(
         ["What is this?", BinaryContent(b"\x89PNG", media_type="image/png")], conversation_id="now"
     )
@@ -185,7 +185,7 @@ async def test_prompts_of_several_parts(amemory):
 async def test_an_answer_that_is_refused_is_asked_again(amemory):
     """Both answers were given, so both are kept; the framework's complaint is nobody's word."""
     script = Script("five", "5")
-    agent = Agent(script.model, capabilities=[UserMemory(amemory, user="ann")])
+    agent = remembering(script.model, amemory)
 
     @agent.output_validator
     def digits(output: str) -> str:
@@ -199,13 +199,6 @@ async def test_an_answer_that_is_refused_is_asked_again(amemory):
 
 def test_bad_arguments(amemory):
     """Each is refused by name."""
-    for wrong in (
-        {"user": ""},
-        {"user": None},
-        {"user": "ann", "budget_tokens": 0},
-        {"user": "ann", "tools": 1},
-    ):
+    for wrong in ({"user": ""}, {"user": None}, {"budget_tokens": 0}, {"tools": 1}, {"memory": "memory"}):
         with pytest.raises(InvalidInput):
-            UserMemory(amemory, **wrong)
-    with pytest.raises(InvalidInput, match="memory"):
-        UserMemory("memory", user="ann")
+            UserMemory(**({"memory": amemory, "user": "ann"} | wrong))

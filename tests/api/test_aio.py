@@ -17,43 +17,27 @@ from zibaldone import (
     Builds,
     ClosedMemory,
     Config,
-    Filter,
     InvalidInput,
     Memory,
-    Prices,
-    Receipt,
-    Retention,
-    RetentionRule,
     StaticEmbedder,
     UnknownName,
     User,
 )
-from zibaldone.testing import HashEmbedder, ScriptedModel
+from zibaldone.api.documents import AsyncTopics, Topics
+from zibaldone.api.items import AsyncItems, Items
+from zibaldone.api.profile import AsyncProfile, Profile
+from zibaldone.testing import HashEmbedder
 from zibaldone.views.messages import MessagesView
 
-PAIRS = {
-    "": (Memory, AsyncMemory),
-    "user": (User, AsyncUser),
-    "builds": (Builds, AsyncBuilds),
-    "admin": (Admin, AsyncAdmin),
-}
-NOT_AWAITED = {"__init__", "from_env", "user", "name", "profile", "topics", "items"}
-NAMES = [
-    f"{part}.{name}".removeprefix(".")
-    for part, (plain, _) in PAIRS.items()
-    for name in sorted(vars(plain))
-    if not name.startswith("_")
+PAIRS = [
+    (Memory, AsyncMemory),
+    (User, AsyncUser),
+    (Builds, AsyncBuilds),
+    (Admin, AsyncAdmin),
+    (Topics, AsyncTopics),
+    (Items, AsyncItems),
+    (Profile, AsyncProfile),
 ]
-
-
-def owner_of(memory, name):
-    """The object whose method a dotted name is of, of ann's where it is of a user; and the method's name."""
-    part, _, method = name.rpartition(".")
-    return {"": memory, "user": memory.user("ann"), "builds": memory.builds, "admin": memory.admin}[
-        part
-    ], method
-
-
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
 
 
@@ -62,135 +46,67 @@ def run(function):
     return anyio.run(function)
 
 
-@pytest.mark.parametrize(("plain", "other"), PAIRS.values())
-def test_names(plain, other):
-    """Every public name of one is a public name of the other."""
-    assert public(plain) == public(other)
+@pytest.mark.parametrize(("plain", "other"), PAIRS, ids=lambda cls: cls.__name__)
+def test_every_method_is_awaited(plain, other):
+    """The same names, parameters, defaults, annotations and results; constructors are not awaited."""
+
+    def members(cls):
+        named = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+        return {name: getattr(value, "__func__", value) for name, value in named.items()}
+
+    ours, theirs = members(plain), members(other)
+    assert ours.keys() == theirs.keys()
+    for name, method in ours.items():
+        awaited = theirs[name]
+        if isinstance(method, property):
+            assert isinstance(awaited, property), name
+        elif name != "user":  # which gives an AsyncUser
+            assert inspect.unwrap(awaited) is inspect.unwrap(method), name
+            assert inspect.iscoroutinefunction(awaited) == (name != "from_env"), name
 
 
-def public(cls):
-    """The public names of a class."""
-    return sorted(name for name in vars(cls) if not name.startswith("_"))
-
-
-@pytest.mark.parametrize("name", ["__init__", *NAMES])
-def test_signatures(name):
-    """Parameters, defaults, annotations and return types are the same; only the methods are awaited."""
-    part, _, method = name.rpartition(".")
-    one, other = (vars(cls)[method] for cls in PAIRS[part])
-    if isinstance(one, property):
-        assert isinstance(other, property)
-        return
-    if isinstance(one, classmethod):
-        one, other = one.__func__, other.__func__
-    assert inspect.iscoroutinefunction(other) == (method not in NOT_AWAITED)
-    if method != "user":  # which gives an AsyncUser
-        assert inspect.signature(one) == inspect.signature(other)
-
-
-def same(value):
-    """The parts of a result that two runs of one call have in common."""
-    if hasattr(value, "trace"):
-        return value.text, value.evidence, value.citations, value.trace.decisions
-    if hasattr(value, "steps"):
-        return value.text, value.marks, len(value.steps), value.evidence.text
-    if hasattr(value, "bytes_on_disk"):
-        return value.users, value.messages, value.sessions, value.views
-    if hasattr(value, "looked_at"):
-        return value.ok, value.looked_for, value.leftovers
-    return value
+def test_a_memory_is_opened_with_the_same_arguments():
+    """By its constructor, which is not awaited."""
+    assert inspect.signature(AsyncMemory.__init__) == inspect.signature(Memory.__init__)
 
 
 def test_behaviour(opened, tmp_path, clock):
-    """Each method gives what Memory's method gives, called in the same order on a folder of its own."""
-    calls = [
-        ("add", (TALK,), {"user": "ann", "session": "s"}),
-        ("add", ("One of Bea's",), {"user": "bea"}),
-        (
-            "recall",
-            ("Tulip number 3",),
-            {
-                "user": "ann",
-                "filter": Filter(session="1"),
-                "budget_tokens": 50,
-                "min_confidence": 0.0,
-                "now": 0,
-            },
-        ),
-        ("recall", ("Tulip",), {"user": "ann", "views": ["messages"]}),
-        ("search", ("Tulip",), {"user": "ann", "limit": 2, "filter": Filter(exclude_session="1")}),
-        ("messages", (), {"user": "ann", "filter": Filter(session="1"), "after": 2, "limit": 2}),
-        ("get", ("3",), {"user": "ann"}),
-        ("update", (4, "Tulip number four."), {"user": "ann"}),
-        ("user.preload", (), {}),
-        ("user.deletions", (), {}),
-        ("user.versions", (4,), {}),
-        ("user.attachments", (4,), {}),
-        ("user.sessions", (), {}),
-        ("user.titled_sessions", (), {"limit": 2, "after": 0, "words": "", "among": ["1"]}),
-        ("users", (), {}),
-        ("maintain", (), {"user": "ann", "views": ["chunks"], "progress": lambda *_: None}),
-        ("user.chunks", (), {}),
-        ("user.superseded", (), {}),
-        ("user.themes", (), {}),
-        ("user.episodes", (), {}),
-        ("admin.usage", (), {"user": "ann"}),
-        ("forget", (), {"user": "ann", "seqs": [1], "dry_run": True}),
-        ("forget", (), {"user": "ann", "session": "1"}),
-        ("forget", (), {"user": "ann", "before": "1999-01-01"}),
-        ("forget", (), {"user": "bea", "everything": True}),
-        ("admin.grant", ("team",), {"user": "ann", "write": True}),
-        ("admin.grants", (), {"user": "ann", "scope": "team"}),
-        ("admin.revoke", ("team",), {"user": "ann"}),
-        ("admin.audit", (), {"user": "ann", "since": 0, "newest": 3}),
-        ("user.retain", (Retention((RetentionRule(9000),)),), {}),
-        ("user.retention", (), {}),
-        ("admin.apply_retention", (), {"user": "ann", "dry_run": True}),
-        ("admin.save_receipt", (Receipt("ann", False, (1,), (), True), tmp_path / "receipt"), {}),
-        ("admin.verify", (tmp_path / "receipt",), {"texts": ["Something about tulips"]}),
-        ("user.export", (), {"path": tmp_path / "out"}),
-        ("user.import_", (tmp_path / "out",), {"format": "jsonl", "progress": lambda *_: None}),
-        ("builds.rebuild", (), {"user": "ann", "view": "messages"}),
-        ("builds.estimate", ("topics",), {"user": "ann", "chat": None, "prices": Prices(1.0)}),
-        ("builds.rebuild", ("messages",), {"user": "ann", "beside": True, "progress": lambda *_: None}),
-        ("builds.status", ("messages",), {"user": "ann"}),
-        ("builds.diff", ("messages",), {"user": "ann"}),
-        ("builds.switch", ("messages",), {"user": "ann", "progress": lambda *_: None}),
-        ("builds.rollback", ("messages",), {"user": "ann"}),
-        ("builds.discard", ("messages",), {"user": "ann"}),
-        ("admin.stats", (), {"user": "ann"}),
-        ("admin.check", (), {}),
-        ("admin.count_tokens", ("three words here",), {}),
-        ("user.timeline", ("tulip",), {}),
-        ("ask", ("Where do the tulips grow?",), {"user": "ann", "chat": ScriptedModel(lambda _: "no JSON")}),
-        ("admin.import_", (tmp_path / "out",), {"user": "cid", "format": "jsonl"}),
-        ("close", (), {}),
-    ]
-    not_called = {"path", "from_env", "user", "builds", "admin", "user.name"}
-    not_called |= {"user.profile", "user.topics", "user.items"}  # which give objects with awaited methods
-    not_called |= {f"admin.{name}" for name in ("can_ask", "place", "encrypted", "is_embedded")}
-    not_called |= {f"admin.{name}" for name in ("attach", "detach", "start_worker")}
-    assert {name for name, _, _ in calls} == set(NAMES) - not_called
-    plain = opened("plain")
-    expected = [same(getattr(*owner_of(plain, name))(*args, **options)) for name, args, options in calls]
+    """What Memory's methods give, those of what its properties give, and the arguments that they take."""
 
     async def awaited():
         memory = AsyncMemory(tmp_path / "async", config=Config(clock=clock))
         assert memory.path == tmp_path / "async"
+        stored = await memory.add(TALK, user="ann")
+        steps = []
+        await memory.maintain(user="ann", views=["topics"], progress=lambda *done: steps.append(done))
+        ann = memory.user("ann")
+        assert ann.name == "ann"
+        assert steps[-1] == (6, 6)
         return [
-            same(await getattr(*owner_of(memory, name))(*args, **options)) for name, args, options in calls
+            [(message.content, message.seq, message.time) for message in stored],
+            (await memory.recall("Tulip number 3", user="ann", min_confidence=0)).text,
+            await ann.sessions(),
+            await ann.topics.text("CURRENT"),
+            await ann.profile.entries(),
+            await ann.items.get(("a",), "b"),
+            (await memory.builds.status(user="ann")).serving,
+            await memory.admin.check(),
         ]
 
-    assert without_ids(run(awaited)) == without_ids(expected)
-
-
-def without_ids(values):
-    """Made ids are random."""
-
-    def told(value):
-        return (value.content, value.seq, value.time) if hasattr(value, "seq") else value
-
-    return [[told(item) for item in value] if isinstance(value, list) else told(value) for value in values]
+    memory = opened("plain")
+    stored = memory.add(TALK, user="ann")
+    memory.maintain(user="ann", views=["topics"])
+    ann = memory.user("ann")
+    assert run(awaited) == [
+        [(message.content, message.seq, message.time) for message in stored],
+        memory.recall("Tulip number 3", user="ann", min_confidence=0).text,
+        ann.sessions(),
+        ann.topics.text("CURRENT"),
+        ann.profile.entries(),
+        ann.items.get(("a",), "b"),
+        memory.builds.status(user="ann").serving,
+        memory.admin.check(),
+    ]
 
 
 def test_errors(tmp_path):

@@ -1,4 +1,4 @@
-"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders, torn rows."""
+"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders."""
 
 import dataclasses
 import os
@@ -7,20 +7,9 @@ import signal
 import sys
 
 import pytest
-from sqlalchemy import update
 
-from zibaldone import Memory, StorageBusy, StorageCorrupt
-from zibaldone.storage.schema import units
+from zibaldone import StorageBusy
 from zibaldone.testing import HashEmbedder
-
-
-def test_a_year_in_the_question_is_no_reason_to_answer(memory):
-    """A day that memory knows is one; a whole year, or a day without anything said, is not."""
-    memory.add({"content": "We painted the hall.", "time": "2023-05-08"}, user="ann")
-    year = memory.recall("What is the boiling point of mercury in 2023?", user="ann")
-    day = memory.recall("What happened on 8 May 2023?", user="ann")
-    assert day
-    assert year.confidence < day.confidence / 2
 
 
 def test_a_recall_can_be_pickled_and_holds_its_candidates_alone(memory):
@@ -110,16 +99,3 @@ def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatc
     monkeypatch.undo()
     again = opened()
     assert all(b"Mortimer" not in path.read_bytes() for path in again.path.iterdir())
-
-
-def test_a_torn_vector_is_told_and_rebuilt(opened):
-    """A damaged row is a typed error that names the fix, and the fix works."""
-    memory = opened()
-    memory.add("Our cat is called Mortimer.", user="ann")
-    with memory._database.write() as connection:
-        connection.execute(update(units).values(vector=b"\0\0\0"))
-    again: Memory = opened()
-    with pytest.raises(StorageCorrupt, match="rebuild"):
-        again.recall("cat", user="ann")
-    again.builds.rebuild(user="ann")
-    assert "Mortimer" in again.recall("What is our cat called?", user="ann").text

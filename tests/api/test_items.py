@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
-import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone import AsyncMemory, IdConflict, InvalidInput, ItemPut
+from zibaldone import IdConflict, InvalidInput, ItemPut
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 JSON = st.recursive(
@@ -87,22 +86,14 @@ def test_pages_of_a_search_are_all_of_it(items):
         assert sorted(int(item.key) for page in pages for item in page) == list(range(30))
 
 
-def test_a_search_knows_only_what_an_item_says_now(items):
-    """An earlier version is in the history, and found by no search."""
-    items.put(("prefs",), "drink", {"content": "He likes espresso."})
-    items.put(("prefs",), "drink", {"content": "He likes water."})
-    assert [item.value["content"] for item in items.search((), query="espresso")] == ["He likes water."]
-    assert [item.value["content"] for item in items.history(("prefs",), "drink")] == [
-        "He likes espresso.",
-        "He likes water.",
-    ]
-
-
-def test_a_recall_knows_only_what_an_item_says_now(memory):
-    """It is recalled beside what was said, and what it said before is not."""
+def test_only_what_an_item_says_now_is_found(memory, items):
+    """It is recalled beside what was said; an earlier version is in the history, and found by no search."""
     memory.add("My locker is in the west hall.", user="ann")
-    memory.user("ann").items.put(("notes",), "locker", {"content": "The locker code is 1234."})
-    memory.user("ann").items.put(("notes",), "locker", {"content": "The locker code is 9876."})
+    codes = ["The locker code is 1234.", "The locker code is 9876."]
+    for content in codes:
+        items.put(("notes",), "locker", {"content": content})
+    assert [item.value["content"] for item in items.search((), query="1234")] == codes[1:]
+    assert [item.value["content"] for item in items.history(("notes",), "locker")] == codes
     text = memory.recall("What is the code of the locker?", user="ann", min_confidence=0).text
     assert "9876" in text
     assert "west hall" in text
@@ -124,13 +115,6 @@ def test_a_deleted_item_is_in_no_file(memory, items):
     assert memory.admin.check().ok
 
 
-def test_forgetting_takes_items_with_it(memory, items):
-    """All of a user's, or those of before a time."""
-    items.put((), "a", {"n": 1})
-    memory.forget(user="ann", everything=True)
-    assert items.search(()) == []
-
-
 def test_puts_are_stored_together_or_not_at_all(items):
     """One that is not JSON keeps the others out."""
     with pytest.raises(InvalidInput, match="JSON"):
@@ -149,26 +133,21 @@ def test_of_two_puts_after_the_same_one_the_second_is_told(items, values, text):
     assert [item.value for item in items.history((), "a")] == [values[0]]
 
 
-def test_a_value_without_an_end_is_refused(items):
-    """One that is nested deeper than anybody can read says so."""
-    deep: dict = {}
-    inner = deep
-    for _ in range(5000):
-        inner["a"] = inner = {}
-    with pytest.raises(InvalidInput, match="nested too deeply"):
-        items.put((), "a", deep)
-    with pytest.raises(InvalidInput, match="nested too deeply"):
-        items.put((), "a", deep, text="short")
+DEEP: dict = {}
+for _ in range(5000):
+    DEEP = {"a": DEEP}
 
 
+@pytest.mark.parametrize("text", [None, "short"])
 @pytest.mark.parametrize(
     ("namespace", "key", "value"),
-    [("prefs", "a", {}), ((1,), "a", {}), ((), 1, {}), ((), "a", [1]), ((), "\ud800", {})],
+    [("prefs", "a", {}), ((1,), "a", {}), ((), 1, {}), ((), "a", [1]), ((), "\ud800", {}), ((), "a", DEEP)],
+    ids=range(6),
 )
-def test_what_is_no_item_is_refused(items, namespace, key, value):
-    """Each with the fix in its words."""
-    with pytest.raises(InvalidInput, match=r"must be|is a tuple|surrogate"):
-        items.put(namespace, key, value)
+def test_what_is_no_item_is_refused(items, namespace, key, value, text):
+    """Each with the fix in its words; a value that is nested deeper than anybody can read, too."""
+    with pytest.raises(InvalidInput, match=r"must be|is a tuple|surrogate|nested too deeply"):
+        items.put(namespace, key, value, text=text)
 
 
 def test_an_item_is_put_again_and_not_corrected(memory, items):
@@ -208,20 +187,3 @@ def test_a_session_of_an_items_name_is_no_item(memory, items):
     memory.add("hello", user="ann", session="zibaldone:items/prefs/drink")
     assert items.get(("prefs",), "drink") is None
     assert items.search(()) == []
-
-
-def test_awaited(tmp_path):
-    """AsyncMemory's items do the same."""
-
-    async def use():
-        async with AsyncMemory(tmp_path / "memory") as memory:
-            items = memory.user("ann").items
-            await items.put(("a",), "b", {"n": 1})
-            await items.put_all([ItemPut(("a",), "c", {"n": 2})])
-            assert (await items.get(("a",), "b")).value == {"n": 1}
-            assert len(await items.history(("a",), "b")) == 1
-            assert len(await items.search((), where=lambda item: item.value["n"] > 1)) == 1
-            assert await items.namespaces() == [("a",)]
-            assert (await items.delete([(("a",), "b")])).messages == 1
-
-    anyio.run(use)

@@ -5,10 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import (
-    Imported,
-    InvalidInput,
-)
+from zibaldone import Imported, InvalidInput
 
 TALK = [
     {"id": "1", "name": "Ann", "content": "My dentist is Dr. Moss.", "time": "2024-01-02T09:00+02:00"},
@@ -35,7 +32,7 @@ def view(memory):
 
 
 def test_messages_come_back_as_stored(memory, clock):
-    """Add returns messages as they are listed: seqs from 1, times aware, ids made where none were given."""
+    """Add returns what is listed: seqs from 1, times aware, ids made; nothing to add makes no user."""
     stored = memory.add(TALK, user="ann", session="a")
     assert memory.messages(user="ann") == stored
     assert [m.seq for m in stored] == [1, 2, 3, 4]
@@ -45,6 +42,8 @@ def test_messages_come_back_as_stored(memory, clock):
     assert stored[1].time == clock.now
     assert stored[1].metadata == {"model": "m", "n": [1, None]}
     assert memory.add("hello", user="ann")[0].id
+    assert memory.add([], user="bea") == []
+    assert memory.users() == ["ann"]
 
 
 def test_sessions_and_users(memory):
@@ -74,14 +73,6 @@ def test_sessions_in_pages(memory):
     assert memory.user("ann").sessions(limit=0) == []
 
 
-def test_times_may_come_in_any_order(memory):
-    """Messages told out of order keep their seqs, and a recall shows them in the order they happened."""
-    days = [3, 1, 2]
-    memory.add([{"content": f"Walk number {d}", "time": f"2024-01-0{d}"} for d in days], user="ann")
-    assert [m.seq for m in memory.messages(user="ann")] == [1, 2, 3]
-    assert [e.sources for e in memory.recall("walk", user="ann").evidence] == [(2,), (3,), (1,)]
-
-
 def test_a_clock_that_goes_backwards(memory, clock):
     """Seqs rise and nothing is lost when the machine's clock is set back."""
     memory.add("first tulip", user="ann")
@@ -91,12 +82,6 @@ def test_a_clock_that_goes_backwards(memory, clock):
     assert first.seq < second.seq
     assert first.time > second.time
     assert [e.sources for e in memory.recall("tulip", user="ann").evidence] == [(2,), (1,)]
-
-
-def test_nothing_to_add(memory):
-    """An empty list stores nothing and makes no user."""
-    assert memory.add([], user="ann") == []
-    assert memory.users() == []
 
 
 @pytest.mark.parametrize("again", [False, True])

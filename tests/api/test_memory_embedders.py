@@ -3,9 +3,6 @@
 import threading
 from functools import partial
 
-import pytest
-
-from zibaldone import UnknownName
 from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
 
 
@@ -76,28 +73,3 @@ def test_recall_goes_on_without_the_embedder(opened):
     found = memory.recall("Who is the dentist?", user="ann")
     assert found.evidence[0].sources == (1,)
     assert "told to fail" in found.trace.views[0].note
-
-
-def test_another_embedder_rebuilds_beside_the_serving_one(opened):
-    """A folder of another embedder answers by words; it is embedded anew at the next add, whole or not."""
-    opened().add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
-    embedder = FailingEmbedder(HashEmbedder())
-    memory = opened(embedder=embedder)
-    found = memory.recall("Who is the dentist?", user="ann")
-    assert found.evidence[0].sources == (1,)
-    (asked,) = (view for view in found.trace.views if view.view == "messages")
-    assert "another embedder" in asked.note
-    memory.add("It rained.", user="ann")
-    assert len(opened().recall("dentist bread rained", user="ann", min_confidence=0).evidence) == 3
-    embedder.failing = False
-    memory.builds.rebuild(user="ann")
-    assert view(memory) == {"units": 3, "vectors": 3, "lag": 0}
-    assert not any(view.note for view in memory.recall("Who is the dentist?", user="ann").trace.views)
-
-
-def test_rebuild_of_nobody(memory):
-    """Rebuilding for a user who never said anything makes no user."""
-    memory.builds.rebuild(user="nobody")
-    assert memory.users() == []
-    with pytest.raises(UnknownName, match="there is chunks, hierarchy, messages, notes, topics"):
-        memory.builds.rebuild(user="nobody", view="dreams")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from talk import same
-from zibaldone import ClosedMemory, Config, InvalidInput, Memory
+from zibaldone import ClosedMemory, InvalidInput, Memory
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
 
@@ -153,13 +153,3 @@ def test_a_folder_of_the_earlier_name_opens(opened, tmp_path):
     again.add("And tea.", user="ann")
     assert len(again.messages(user="ann")) == len(TALK) + 1
     assert not (tmp_path / "memory" / "zibaldone.sqlite3").exists()
-
-
-def test_the_replica_of_the_environment_is_of_no_folder(tmp_path, monkeypatch):
-    """It is set for a fleet; a folder opens beside it, and refuses one that is given to it."""
-    monkeypatch.setenv("ZIBALDONE_REPLICA", "postgresql+psycopg://nobody@nowhere.invalid/memory")
-    with Memory.from_env(tmp_path) as memory:
-        memory.add("My dentist is Dr. Moss.", user="ann")
-        assert memory.recall("dentist", user="ann")
-    with pytest.raises(InvalidInput, match="a memory in PostgreSQL"):
-        Memory(tmp_path, config=Config(replica="postgresql+psycopg://nobody@nowhere.invalid/memory"))

@@ -86,12 +86,6 @@ def test_search_and_the_profile_count_with_it(counting):
     assert memory.user("u").profile.text(3) == ""
 
 
-def test_no_tokenizer_leaves_all_as_it_was(folder):
-    """Tokens are the embedded tokenizer's."""
-    with Memory(folder) as memory:
-        assert memory.admin.count_tokens("three words here") == 3
-
-
 class Broken:
     """Counts whatever it is told to."""
 

@@ -1,15 +1,8 @@
 """memory.user(name).topics: documents out, edits back in, and the wall between users."""
 
-import inspect
-
-import anyio
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from memories import open_async_memory
-from zibaldone import Config, InvalidInput, Memory
-from zibaldone.api.documents import AsyncTopics, Topics
+from zibaldone import InvalidInput
 from zibaldone.testing import FailingEmbedder, HashEmbedder
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.markdown.document import render_body
@@ -98,17 +91,6 @@ def test_edits_survive_a_rebuild(topics, small):
         assert "allergic to pollen" in text
         assert "tuna" not in text
     assert small.admin.check().ok
-
-
-def test_a_removal_survives_a_rebuild(topics, small):
-    """A sentence that a person took out stays out, and no recall of the topics finds it."""
-    (doc,) = (doc for doc in topics.documents() if "walnuts" in render_body(doc.body))
-    lines = topics.text(doc.id).splitlines(True)
-    left = [line for line in lines if line[:2] != "- " or "walnuts" not in line]
-    assert len(topics.edit(doc.id, "".join(left)).edits) == 1
-    for _ in range(2):
-        assert "walnuts" not in said(topics)
-        small.builds.rebuild(user="ann", view="topics")
 
 
 def test_exporting_over_an_earlier_export(topics, small, tmp_path):
@@ -200,36 +182,6 @@ def test_an_added_line_comes_from_its_edit(topics, small):
         assert "zither" not in said(topics)
 
 
-def test_a_forgotten_paragraph(topics, small):
-    """Its words go at once, from documents as from the log; a title that was edited is no edit."""
-    (doc, *_) = topics.documents()
-    text = topics.text(doc.id).replace("# ", "# Zebras ", 1) + "\nZinnias grow here.\n"
-    done = topics.edit(doc.id, text)
-    assert len(done.edits) == 1
-    assert "Zebras" not in said(topics)
-    assert "Zinnias" in said(topics)
-    small.forget(user="ann", seqs=[message.seq for message in done.edits])
-    assert "Zinnias" not in topics.text(doc.id)
-
-
-@settings(max_examples=8, deadline=None)
-@given(st.data())
-@pytest.mark.wide
-def test_any_lines_can_be_taken_out(tmp_path_factory, data):
-    """Whatever bullets a person deletes, those are gone afterwards, and all others stay."""
-    with Memory(tmp_path_factory.mktemp("m"), embedder=HashEmbedder(), config=Config(topics=SMALL)) as memory:
-        memory.add(TALK, user="ann")
-        memory.maintain(user="ann", views=["topics"])
-        topics = memory.user("ann").topics
-        bullets = [line for line in said(topics).splitlines() if line.startswith("- ")]
-        gone = set(data.draw(st.lists(st.sampled_from(bullets), unique=True)))
-        for doc in topics.documents():
-            before = topics.text(doc.id)
-            left = "\n".join(line for line in before.split("\n") if line not in gone)
-            assert topics.edit(doc.id, left, before=before).conflicts == ()
-        assert {line for line in said(topics).splitlines() if line.startswith("- ")} == set(bullets) - gone
-
-
 def test_an_embedder_that_is_down(opened, tmp_path):
     """The edits are stored, and the report says why the documents do not say them yet."""
     embedder = FailingEmbedder(HashEmbedder(), failing=False)
@@ -249,39 +201,3 @@ def test_an_embedder_that_is_down(opened, tmp_path):
     memory.maintain(user="ann", views=["messages", "topics"])
     assert "trout" in said(topics)
     assert "tuna" not in said(topics)
-
-
-NAMES = sorted(name for name in vars(Topics) if not name.startswith("_"))
-
-
-def test_async_names():
-    """Every public name of one is a public name of the other."""
-    assert sorted(name for name in vars(AsyncTopics) if not name.startswith("_")) == NAMES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_async_signatures(name):
-    """Parameters, defaults, annotations and return types are the same; the methods are awaited."""
-    one, other = vars(Topics)[name], vars(AsyncTopics)[name]
-    assert inspect.iscoroutinefunction(other)
-    assert inspect.signature(one) == inspect.signature(other)
-
-
-def test_async_behaviour(topics, tmp_path, clock):
-    """Each method gives what that of Topics gives."""
-    topics.export(tmp_path / "out")
-
-    async def main():
-        options = {"embedder": HashEmbedder(), "topics": SMALL, "chat": None, "clock": clock}
-        async with open_async_memory(tmp_path / "memory", **options) as memory:
-            other = memory.user("ann").topics
-            assert await other.documents() == topics.documents()
-            assert await other.catalogue() == topics.catalogue()
-            assert await other.document("CURRENT") == topics.document("CURRENT")
-            assert await other.text("CURRENT") == topics.text("CURRENT")
-            assert (await other.tools()).call("list_docs", {}) == topics.tools().call("list_docs", {})
-            assert (await other.export(tmp_path / "out")).folder == tmp_path / "out"
-            return await other.edit("CURRENT", topics.text("CURRENT") + "- I like rye bread.\n", before=None)
-
-    assert [message.content for message in anyio.run(main).edits] == ["I like rye bread."]
-    assert "rye bread" in said(topics)

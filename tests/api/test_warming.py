@@ -63,15 +63,6 @@ def test_it_is_of_one_user(opened, read):
         memory.user("").preload()
 
 
-def test_what_is_forgotten_afterwards_is_forgotten(opened):
-    """Memory held it, and holds it no more."""
-    memory = opened()
-    memory.add(TALK, user="ann")
-    memory.user("ann").preload()
-    memory.forget(user="ann", seqs=[1])
-    assert "Moss" not in memory.recall("Who is my dentist?", user="ann", min_confidence=0).text
-
-
 def test_nobody_has_read_anything(opened):
     """An audit says who was shown something."""
     memory = opened(audit=True)

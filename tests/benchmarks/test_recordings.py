@@ -10,7 +10,7 @@ from zibaldone.models.recorded import RecordedModel
 
 FOLDER = RECORDINGS / "bundled"
 # A view's calls, and the tokens of requests and answers per token of the conversation.
-CALLS = {"chunks": (26, 10.5), "topics": (13, 7.5), "hierarchy": (145, 17), "notes": (32, 17)}
+CALLS = {"chunks": (26, 10.5), "topics": (13, 7.5), "hierarchy": (144, 17), "notes": (32, 17)}
 
 
 @pytest.mark.parametrize("view", VIEWS)

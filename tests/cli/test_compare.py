@@ -9,7 +9,6 @@ from zibaldone.cli.compare.compare import compare
 from zibaldone.cli.compare.evidence import is_found
 from zibaldone.cli.compare.questions import made_questions, read_questions
 from zibaldone.cli.compare.systems import Equipment, make_system
-from zibaldone.errors import UnknownName
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HashEmbedder
 
@@ -105,20 +104,17 @@ def test_on_the_command_line(memory, run, tmp_path):
     """The benchmarks' table, or every figure by its name; a system or a user of no name is told."""
     memory.close()
     ann = ("compare", "--user", "ann", "--system", "bm25", "--budget", "60")
-    code, out, _ = run(*ann, "--list")
-    assert code == 0
+    out = run(*ann, "--list").stdout
     assert "log of ann: share of the evidence recalled (4 questions)" in " ".join(out.split())
     assert "day: What was said about 5 November 2024?" in out
-    figures = json.loads(run(*ann, "--json")[1])
+    figures = json.loads(run(*ann, "--json").stdout)
     assert [(row["system"], row["budget_tokens"]) for row in figures["rows"]] == [("bm25", 60)]
     for words, says in (
         (["--user", "ann", "--system", "magic"], "no system 'magic'"),
         (["--user", "ann", "--budget", "0"], "numbers above 0"),
         (["--user", "bob"], "no user 'bob'"),
     ):
-        code, _, err = run("compare", *words)
-        assert code == 2
-        assert says in err
+        assert says in run("compare", *words, code=2).stderr
 
 
 LONG = [Message(f"The soup of day {day} was fine, and the tea was warm.", name="Ben") for day in range(60)]
@@ -169,22 +165,18 @@ def test_baselines_of_people_know_no_assistant(tmp_path):
         assert ("fern" in system.recall("the fern?", 300).text) == knows
 
 
-def test_an_unknown_system_names_the_known(tmp_path):
-    """So that a typing error is repaired at once."""
-    with pytest.raises(UnknownName, match=r"'bm52'.*bm25, "):
-        make_system("bm52", Equipment(shared_static_embedder(), tmp_path))
-
-
-def test_a_turn_inside_one_unit_is_found():
+@pytest.mark.parametrize(
+    ("turn", "units", "found"),
+    [
+        (TURN, ["Ann: so, I ADOPTED a greyhound called comet yesterday! [image: a dog]"], True),
+        (TURN, ["adopted greyhound called comet"], True),  # four fifths
+        (TURN, ["adopted greyhound called"], False),
+        (TURN, ["adopted greyhound", "called comet yesterday"], False),
+        (TURN, [], False),
+        ("Yes, I did", ["Ben: yes I did."], True),  # stop words alone count all
+        ("So I did", ["Ann: cello soup"], False),
+    ],
+)
+def test_a_turn_inside_one_unit_is_found(turn, units, found):
     """Names before it and captions behind it do no harm, nor case; words spread over units do."""
-    assert is_found(TURN, ["Ann: so, I ADOPTED a greyhound called comet yesterday! [image: a dog]"])
-    assert is_found(TURN, ["adopted greyhound called comet"])  # four fifths
-    assert not is_found(TURN, ["adopted greyhound called"])
-    assert not is_found(TURN, ["adopted greyhound", "called comet yesterday"])
-    assert not is_found(TURN, [])
-
-
-def test_a_turn_of_stop_words_is_judged_by_all_its_words():
-    """It would otherwise be found anywhere, or nowhere."""
-    assert is_found("Yes, I did", ["Ben: yes I did."])
-    assert not is_found("So I did", ["Ann: cello soup"])
+    assert is_found(turn, units) == found

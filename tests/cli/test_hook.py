@@ -2,40 +2,27 @@
 
 import io
 import json
-import shutil
 import sys
-import tempfile
 from dataclasses import replace
 
 import pytest
-from typer.main import get_command
 
-from zibaldone import Config, Memory
-from zibaldone.cli import daemon, hook
-from zibaldone.cli.app import app
-from zibaldone.cli.client import OF_AGENTS
+from zibaldone import Memory
+from zibaldone.cli import hook
 from zibaldone.cli.hook import LEAST_CONFIDENCE
+from zibaldone.cli.start import main
 from zibaldone.storage.folder_layout import database_file
-from zibaldone.testing import FrozenClock
 
-PROGRAM = get_command(app)
 CONTEXT = "[memory ab]\nQuoted\n[end of memory ab]"
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """The home of a user without a memory, and without a process that holds one."""
+    """The home of a user without a memory."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", (runtime := tempfile.mkdtemp(prefix="zb-")))  # short, for a socket
     for name in ("XDG_DATA_HOME", "ZIBALDONE_MEMORY", "ZIBALDONE_USER", hook.MODE):
         monkeypatch.delenv(name, raising=False)
-    yield tmp_path
-    shutil.rmtree(runtime)
-
-
-def run_here(words):
-    """The command line, as the program's entry calls it."""
-    return PROGRAM.main(args=words, prog_name="zibaldone", standalone_mode=False) or 0
+    return tmp_path
 
 
 @pytest.fixture
@@ -45,7 +32,9 @@ def fire(home, monkeypatch, capfd):
     def fire(event, given, *options, agent="claude-code"):
         text = given if isinstance(given, str) else json.dumps(given)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        hook.run([event, "--agent", agent, "--memory", str(home / "memory"), *options], run_here)
+        words = ["hook", event, "--agent", agent, "--memory", str(home / "memory"), *options]
+        monkeypatch.setattr(sys, "argv", ["zibaldone", *words])
+        main()
         written, told = capfd.readouterr()
         assert told == ""
         if not written:
@@ -238,19 +227,6 @@ def test_what_was_forgotten_is_not_stored_again(home, fire, stored):
         memory.forget(user="me", seqs=[1])
     fire("Stop", claude_code(home, *turns, ("user", "Thanks.")))
     assert [m.content for m in stored()] == ["Noted.", "Thanks."]
-
-
-def test_the_mcp_server_of_an_agent_answers(home, fire, monkeypatch):
-    """It has the memory open; the hook's own process opens none."""
-    with Memory(home / "memory", config=Config(clock=FrozenClock())) as memory:
-        memory.add("My dentist is Dr. Moss.", user="me", session="s1")
-        with daemon.held(memory, PROGRAM, OF_AGENTS), monkeypatch.context() as patch:
-            patch.setattr(hook, "_log", lambda *_: pytest.fail("not answered"))
-            patch.setattr("zibaldone.api.memory.Memory.from_env", lambda *_, **__: pytest.fail("opened"))
-            context = fire("UserPromptSubmit", {"session_id": "s2", "prompt": "Who is my dentist?"})
-            fire("Stop", claude_code(home, ("user", "My cat is Figaro."), name="s3"))
-        assert "Dr. Moss" in context
-        assert [m.content for m in memory.messages(user="me")][1:] == ["My cat is Figaro."]
 
 
 @pytest.mark.parametrize("confidence", [LEAST_CONFIDENCE, LEAST_CONFIDENCE - 0.01])

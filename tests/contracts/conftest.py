@@ -32,10 +32,7 @@ _MESSAGES_FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a unit of message 3, which is not in the log"),
     Plant("DELETE FROM units WHERE seq = 2", "no unit of message 2"),
     Plant("UPDATE units SET seq = 90 WHERE seq = 4", "a unit of message 90, past the cursor"),
-    Plant(
-        f"{_CUT} WHERE seq = 1",
-        "a vector of message 1 of a wrong size",
-    ),
+    Plant(f"{_CUT} WHERE seq = 1", "a vector of message 1 of a wrong size"),
 )
 
 _CHUNKS_FAULTS = (
@@ -197,13 +194,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.fixture
-def finds(case: ViewCase) -> None:
-    """For tests of what a view retrieves: an overlay retrieves nothing."""
-    if not case.retrieves:
-        pytest.skip("an overlay says more of what others find")
-
-
-@pytest.fixture
 def finds_everything(case: ViewCase) -> None:
     """Skips a view that keeps some of what is said alone; its own tests say the same of what it keeps."""
     if not case.all_of_it:
@@ -243,9 +233,7 @@ def rig(new_rig: Callable[[], Rig]) -> Rig:
 @pytest.fixture
 def built(rig: Rig) -> Rig:
     """The conversation in the log, and the view at its end."""
-    rig.append(CONVERSATION)
-    assert rig.advance()
-    return rig
+    return rig.read(CONVERSATION)
 
 
 @pytest.fixture(params=EMBEDDERS, ids=lambda new: new.__name__)

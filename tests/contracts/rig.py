@@ -11,7 +11,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-import pytest
 from sqlalchemy import Connection, event, inspect, text
 
 from zibaldone import log
@@ -64,11 +63,8 @@ class ViewCase:
     # Whether a message's units depend on that message alone: then forgetting it leaves what a view makes that
     # never read it. A view that compacts messages together forgets in place: it is not made anew for that.
     local: bool = True
-    # Whether what merely repeats an earlier message has units of its own.
     # Whether an offer grows with the budget. A view that stops when more would not help need not.
     fills: bool = True
-    # Whether it retrieves anything: an overlay only says more of what others find.
-    retrieves: bool = True
     # SQL for the seqs that its rows of a user were made from, of a view whose offers do not name them all.
     sources_sql: str = ""
     # Whether every message can be found. A view that keeps some of what is said offers that alone.
@@ -131,8 +127,6 @@ class Rig:
 
     def another_model(self) -> View:
         """Another instance with another fingerprint."""
-        if not self.case.retrieves:
-            pytest.skip("an overlay is made with no embedder")
         return self._in_batches(self.case.another_model(self.database))
 
     def append(self, messages: Sequence[Message], user: str = USER) -> list[Message]:
@@ -153,6 +147,19 @@ class Rig:
     def advance(self, view: View | None = None, user: str = USER) -> bool:
         """To the end of the log."""
         return maintenance.advance(self.database, user, view or self.view)
+
+    def read(self, messages: Sequence[Message], forgotten: Sequence[int] = ()) -> Rig:
+        """Into the log, but for what is forgotten at once, and the view to its end; the rig itself."""
+        self.append(messages)
+        if forgotten:
+            self.forget(forgotten)
+        assert self.advance()
+        return self
+
+    def assert_as(self, expected: Rig) -> None:
+        """Rows and offers are bit-equal."""
+        assert self.rows() == expected.rows()
+        assert self.offers() == expected.offers()
 
     def rebuild(self, view: View | None = None, user: str = USER) -> None:
         """Make the view anew."""
@@ -221,9 +228,7 @@ class Rig:
         return asked.retrieve(generations.snapshots(self.database, question.scope.user, asked), question)
 
     def sources(self, user: str = USER, view: View | None = None) -> set[int]:
-        """Every message that some unit of some offer names; of an overlay, that some row was made from."""
-        if not self.case.retrieves:
-            return self.made_from(user)
+        """Every message that some unit of some offer names."""
         return {seq for offer in self.offers(user, view) for evidence in offer[0] for seq in evidence.sources}
 
     def made_from(self, user: str = USER) -> set[int]:

@@ -9,44 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exports import read_file
+from exports import chatgpt_chat, claude_chat, read_file
 from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.source import OpenedSource
 from zibaldone.log.message_input import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
-
-
-def _chatgpt():
-    mapping, parent = {"root": {"parent": None, "message": None, "children": []}}, "root"
-    for i, (role, content) in enumerate(_TURNS):
-        mapping[f"n{i}"] = {
-            "parent": parent,
-            "children": [],
-            "message": {
-                "author": {"role": role},
-                "create_time": 1683554160.0 + i,
-                "content": {"content_type": "text", "parts": [content]},
-            },
-        }
-        parent = f"n{i}"
-    return [
-        {"title": "Move", "create_time": 1683554160.0, "mapping": mapping, "current_node": parent, "id": "c"}
-    ]
-
-
-def _claude():
-    time = "2024-01-15T10:30:00.000Z"
-    messages = [
-        {"uuid": f"m{i}", "sender": {"user": "human"}.get(role, role), "created_at": time, "text": content}
-        for i, (role, content) in enumerate(_TURNS)
-    ]
-    return [{"uuid": "c", "name": "Move", "created_at": time, "chat_messages": messages}]
-
-
-def _jsonl():
-    return [{"role": role, "content": content} for role, content in _TURNS]
+_TEXTS = [text for _, text in _TURNS]
 
 
 def _gemini():
@@ -143,8 +113,8 @@ def _lines(values):
 
 
 SAMPLES = {
-    "chatgpt": json.dumps(_chatgpt()),
-    "claude": json.dumps(_claude(), ensure_ascii=False),
+    "chatgpt": json.dumps([chatgpt_chat("c", *_TEXTS)]),
+    "claude": json.dumps([claude_chat("c", *_TEXTS)], ensure_ascii=False),
     "gemini": json.dumps(_gemini()),
     "claude_code": _lines(_claude_code()),
     "codex": _lines(_codex()),
@@ -157,7 +127,7 @@ SAMPLES = {
     "sharegpt": json.dumps(_sharegpt()),
     "mem0": json.dumps({"results": [{"id": f"{i}", "memory": text} for i, (_, text) in enumerate(_TURNS)]}),
     "csv": _csv(),
-    "jsonl": _lines(_jsonl()),
+    "jsonl": _lines({"role": role, "content": text} for role, text in _TURNS),
 }
 # What stands before a cut is whole.
 BY_LINES = {"jsonl", "claude_code", "codex", "whatsapp", "mbox", "csv", "markdown"}
@@ -194,7 +164,7 @@ def test_every_word_arrives_in_order(sample):
     """Contents are the file's, word for word, in the order of the conversation."""
     conversations = read_file(sample[1])
     contents = [message.content for one in conversations for message in one.messages]
-    assert contents == [content for _, content in _TURNS]
+    assert contents == _TEXTS
 
 
 def test_reading_twice_gives_the_same(sample, tmp_path):
@@ -208,19 +178,12 @@ def test_reading_twice_gives_the_same(sample, tmp_path):
     assert first == second
 
 
-def test_every_message_has_an_id_of_its_own(sample):
-    """No two messages of a file share an id."""
-    conversations = read_file(sample[1])
-    ids = [message.id for one in conversations for message in one.messages]
-    assert all(ids)
-    assert len(set(ids)) == len(ids)
-
-
-def test_every_message_can_be_stored(sample):
-    """What an importer gives, the border of the memory takes as it is."""
-    conversations = read_file(sample[1])
-    for one in conversations:
-        assert to_messages(one.messages, session=None) == list(one.messages)
+def test_every_message_can_be_stored_under_an_id_of_its_own(sample):
+    """What an importer gives, the border of the memory takes as it is; no two messages share an id."""
+    messages = [message for one in read_file(sample[1]) for message in one.messages]
+    assert to_messages(messages, session=None) == messages
+    assert all(message.id for message in messages)
+    assert len({message.id for message in messages}) == len(messages)
 
 
 def test_importing_twice_adds_nothing(sample, tmp_path):
@@ -251,9 +214,7 @@ def test_a_file_that_was_cut_off_is_refused_or_ends_at_a_line(sample, tmp_path, 
     else:
         assert name in BY_LINES
         contents = [message.content for one in conversations for message in one.messages]
-        assert (
-            contents[:-1] == [content for _, content in _TURNS][: len(contents)][:-1]
-        )  # the last may be torn
+        assert contents[:-1] == _TEXTS[: len(contents)][:-1]  # the last may be torn
         where = str(cut)
     assert str(cut) in where
 

@@ -58,7 +58,7 @@ def test_a_crash_at_any_statement_of_an_add_leaves_no_half_of_it(new_rig, step):
     assert len(seen) > 5 / step
     assert {str(one) for one in seen} == {str(_snapshot(new_rig()))}
     assert rig.faults() == []
-    assert rig.stats() == _built_at_once(new_rig(), CONVERSATION[:4]).stats()
+    assert rig.stats() == new_rig().read(CONVERSATION[:4]).stats()
 
 
 def test_a_crash_between_the_output_and_the_cursor_leaves_neither(rig, monkeypatch):
@@ -78,16 +78,10 @@ def test_a_crash_between_the_output_and_the_cursor_leaves_neither(rig, monkeypat
     assert rig.faults() == []
 
 
-def _built_at_once(rig, messages):
-    rig.append(messages)
-    assert rig.advance()
-    return rig
-
-
 @pytest.mark.parametrize("examples", [pytest.param(12, marks=pytest.mark.exhaustive), 2])
 def test_batches_of_any_size_give_the_same_result(new_rig, examples):
     """However the messages arrive and however many are read at once, rows and offers come out bit-equal."""
-    expected = _built_at_once(new_rig(), CONVERSATION)
+    expected = new_rig().read(CONVERSATION)
     rows, offers = expected.rows(), expected.offers()
 
     @settings(max_examples=examples, deadline=None)
@@ -130,9 +124,7 @@ def test_an_interrupted_advance_goes_on_where_it_stopped(new_rig):
     assert [state[2] for state in rig.states()] == [5]
     assert rig.advance(hooked)
     assert batches == [1, 6, 6, 11]
-    expected = _built_at_once(new_rig(), CONVERSATION)
-    assert rig.rows() == expected.rows()
-    assert rig.offers() == expected.offers()
+    rig.assert_as(new_rig().read(CONVERSATION))
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -159,7 +151,7 @@ def test_two_racing_advancers_give_one_result(new_rig, processes):
         thread.join(60)
     databases[-1].close() if processes == 2 else None
     assert answers == [True, True]
-    assert rig.rows() == _built_at_once(new_rig(), CONVERSATION).rows()
+    assert rig.rows() == new_rig().read(CONVERSATION).rows()
     assert rig.faults() == []
 
 
@@ -191,11 +183,7 @@ def test_what_is_forgotten_while_a_model_reads_it_does_not_come_back(new_rig):
     once = iter([4])
     hooked = Hooked(rig.view, lambda _: [rig.forget([seq]) for seq in once])
     assert rig.advance(hooked)
-    expected = new_rig()
-    expected.append(CONVERSATION)
-    expected.forget([4])
-    assert expected.advance()
-    assert rig.rows() == expected.rows()
+    assert rig.rows() == new_rig().read(CONVERSATION, forgotten=[4]).rows()
     assert 4 not in rig.sources()
 
 

@@ -5,7 +5,6 @@ from rig import CONVERSATION, NOW, messages_from
 
 from zibaldone.recall.recall import DEFAULT_FLOOR
 
-pytestmark = pytest.mark.usefixtures("finds")
 DATED = "What happened in December?"  # memory has messages of that month
 SPEAKERS = "Bea"  # one word, of somebody who spoke
 KNOWN = "Which instrument does Bea play in the orchestra, the bassoon?"

@@ -54,7 +54,7 @@ def test_a_file_is_read_apart_by_nothing_of_the_working_folder(hostile, tmp_path
 
 
 def test_a_child_has_the_variables_that_it_needs(monkeypatch):
-    """Those of the system, the language and the memory's own settings; nobody's keys."""
+    """Those of the system and the memory's settings, and what its starter adds; nobody's keys."""
     needed = {
         "PATH": "/bin",
         "HOME": "/",
@@ -70,13 +70,9 @@ def test_a_child_has_the_variables_that_it_needs(monkeypatch):
         "PGPASSWORD",
         "HF_TOKEN",
     ]
-    assert variables(monkeypatch, {**needed, **dict.fromkeys(keys, "secret")}) == set(needed)
-
-
-def test_a_child_has_what_its_starter_adds(monkeypatch):
-    """Names by their beginnings."""
-    given = {"AWS_REGION": "here", "PGHOST": "there"}
-    assert variables(monkeypatch, given, also=["AWS_"]) == {"AWS_REGION"}
+    given = needed | dict.fromkeys(keys, "secret")
+    assert variables(monkeypatch, given) == set(needed)
+    assert variables(monkeypatch, given, also=["AWS_"]) == {*needed, "AWS_SECRET_ACCESS_KEY"}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +82,6 @@ def test_a_child_has_what_its_starter_adds(monkeypatch):
         ({"BLOCKS": "s3://bucket/prefix"}, ["AWS_"]),
         ({"USER_KEYS": "s3://bucket/keys"}, ["AWS_"]),
         ({"USER_KEYS": "keys"}, []),
-        ({"REPLICA": "postgresql://standby/memory"}, ["PG"]),
         ({"EMBED_MODEL": "openai:text-embedding-3-small"}, ["OPENAI_API_KEY"]),
         ({"EMBED_MODEL": "fastembed:BAAI/bge-small-en-v1.5"}, []),
     ],

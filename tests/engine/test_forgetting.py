@@ -58,8 +58,13 @@ def units(memory, user):
 
 @pytest.mark.parametrize(("selector", "seqs"), CASES)
 def test_exactly_what_was_chosen(filled, selector, seqs):
-    """What a selector says goes, the rest stays and is recalled, and the receipt has the counts."""
-    before = units(filled, "ann")
+    """What a selector says goes, the rest is recalled, and the receipt counts; a dry run counts it before.
+
+    And changes no byte of the files.
+    """
+    before, files = units(filled, "ann"), durable(filled.path)
+    dry = filled.forget(user="ann", dry_run=True, **selector)
+    assert durable(filled.path) == files
     receipt = filled.forget(user="ann", **selector)
     left = [m.seq for m in filled.messages(user="ann")]
     assert left == [s for s in range(1, 5) if s not in seqs]
@@ -68,6 +73,7 @@ def test_exactly_what_was_chosen(filled, selector, seqs):
     assert first == Removed("messages", (Counted("units", gone), Counted("vectors", gone)))
     assert not any(counted.rows for one in others for counted in one.counts)  # nothing is made there yet
     assert receipt == Receipt("ann", False, seqs, receipt.views, purged=True)
+    assert dry == Receipt("ann", True, seqs, receipt.views, purged=False)
     assert receipt.messages == len(seqs)
     found = filled.recall(
         "dentist, rye bread, sourdough, hill", user="ann", min_confidence=0, budget_tokens=9000
@@ -77,61 +83,28 @@ def test_exactly_what_was_chosen(filled, selector, seqs):
     assert filled.admin.check().ok
 
 
-@pytest.mark.parametrize(("selector", "seqs"), CASES)
-def test_a_dry_run_changes_nothing(filled, selector, seqs):
-    """A dry run counts what the real run will remove, and no byte of the files changes."""
-    before = durable(filled.path)
-    dry = filled.forget(user="ann", dry_run=True, **selector)
-    assert durable(filled.path) == before
-    real = filled.forget(user="ann", **selector)
-    assert (dry.dry_run, dry.purged, real.dry_run, real.purged) == (True, False, False, True)
-    assert (dry.seqs, dry.views) == (real.seqs, real.views)
+BAD = [
+    *(
+        (options, "exactly one of seqs=")
+        for options in ({}, {"everything": False}, {"seqs": None, "session": None}, {"dry_run": True})
+    ),
+    *(
+        ({name: SELECTORS[name] for name in pair}, "2 were given")
+        for pair in itertools.combinations(SELECTORS, 2)
+    ),
+    *(({"seqs": given}, "seq") for given in ("1", 1, [0], ["1"], [1.0], [True])),
+    ({"session": ""}, "session"),
+    ({"before": "soon"}, "before"),
+    *(({"everything": given}, "everything") for given in (1, "no")),
+    *(({"everything": True, "dry_run": given}, "dry_run") for given in (None, 1, "yes")),
+]
 
 
-def test_without_a_selector(unchanged):
-    """Nothing can be deleted by leaving something out."""
-    for options in (
-        {},
-        {"everything": False},
-        {"seqs": None, "session": None, "before": None},
-        {"dry_run": True},
-    ):
-        with pytest.raises(InvalidInput, match="exactly one of seqs="):
-            unchanged.forget(user="ann", **options)
-    assert len(unchanged.messages(user="ann")) == 4
-
-
-@pytest.mark.parametrize("pair", list(itertools.combinations(SELECTORS, 2)), ids=" and ".join)
-def test_two_selectors(unchanged, pair):
-    """Two selectors are refused: whether both or either is meant cannot be told."""
-    with pytest.raises(InvalidInput, match="2 were given"):
-        unchanged.forget(user="ann", **{name: SELECTORS[name] for name in pair})
-    assert len(unchanged.messages(user="ann")) == 4
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"seqs": "1"},
-        {"seqs": 1},
-        {"seqs": [0]},
-        {"seqs": ["1"]},
-        {"seqs": [1.0]},
-        {"seqs": [True]},
-        {"session": ""},
-        {"before": "soon"},
-        {"everything": 1},
-        {"everything": "no"},
-        {"everything": True, "dry_run": None},
-        {"everything": True, "dry_run": 1},
-        {"everything": True, "dry_run": "yes"},
-    ],
-    ids=str,
-)
-def test_bad_selectors(unchanged, bad):
-    """A selector of a wrong type is refused before anything goes."""
-    with pytest.raises(InvalidInput):
-        unchanged.forget(user="ann", **bad)
+@pytest.mark.parametrize(("options", "says"), BAD, ids=str)
+def test_bad_selectors(unchanged, options, says):
+    """Nothing is deleted by leaving something out, by two selectors at once, or by one of a wrong type."""
+    with pytest.raises(InvalidInput, match=says):
+        unchanged.forget(user="ann", **options)
     assert len(unchanged.messages(user="ann")) == 4
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from zibaldone import MemAttention
 from zibaldone.engine import maintenance
-from zibaldone.engine.generations import building, serving, users_behind
+from zibaldone.engine.generations import building, serving
 from zibaldone.errors import StorageCorrupt
 from zibaldone.testing import HashEmbedder
 
@@ -145,21 +145,6 @@ def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
     monkeypatch.undo()
     assert memory.maintain().behind == ()
     assert memory.user("ann").chunks()
-
-
-def test_who_is_behind_is_found_in_one_look(memory):
-    """Unread messages, another embedder's vectors, half a generation: by one query, not user by user."""
-    for i in range(20):
-        memory.add(FACTS[:2], user=f"user {i:02}")
-    with memory._database.read() as connection:
-        assert len(users_behind(connection, memory._wiring.chunks)) == 20
-        assert users_behind(connection, memory._wiring.chunks, "user 07") == {"user 07"}
-        assert users_behind(connection, memory._wiring.views["messages"]) == set()
-    memory.maintain()
-    with memory._database.read() as connection:
-        assert users_behind(connection, memory._wiring.chunks) == set()
-    memory.add("One more.", user="user 03")
-    assert memory._wiring.backlog.look() == ["user 03"]
 
 
 def test_progress_counts_what_a_rebuild_reads(opened, memory):

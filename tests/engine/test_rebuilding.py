@@ -6,7 +6,7 @@ import json
 import pytest
 from sqlalchemy import event, text
 
-from zibaldone import InvalidInput, ModelFailed, Prices
+from zibaldone import InvalidInput, ModelFailed
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
 
@@ -319,10 +319,9 @@ def test_a_switch_to_what_other_models_began(opened, memory):
         (lambda memory: memory.builds.rollback("notes", user="ann"), "until the next rebuild"),
         (lambda memory: memory.builds.discard("notes", user="ann"), "only what serves"),
         (lambda memory: memory.builds.diff("notes", user="ann"), "beside=True"),
-        (lambda memory: memory.builds.estimate("dreams", user="ann"), "no view 'dreams'"),
+        (lambda memory: memory.builds.status("dreams", user="ann"), "no view 'dreams'"),
         (lambda memory: memory.builds.rebuild(user="ann", beside=1), "beside must be True or False"),
         (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must have a name"),
-        (lambda memory: Prices(prompt=-1), "prompt must be"),
     ],
 )
 def test_bad_input_names_the_fix(memory, call, says):
@@ -352,19 +351,26 @@ def test_of_nobody_nothing_is_made(memory):
     assert memory.users() == ["ann"]
 
 
-def test_an_estimate_is_what_a_rebuild_then_asks(memory, bad):
-    """As many calls and texts, and money by the prices; nothing is asked and nothing is stored."""
-    estimate = memory.builds.estimate(
-        "notes", user="ann", chat=bad, prices=Prices(prompt=2.0, completion=8.0)
-    )
-    assert bad.requests == []
-    assert memory.admin.usage() == []
-    assert len(states(memory, "notes")) == 1
-    memory.builds.rebuild("notes", user="ann", chat=bad)
-    assert estimate.calls == len(bad.requests) == 1
-    sent = sum(memory.admin.count_tokens(turn.content) for turn in bad.requests[0].turns)
-    assert estimate.prompt_tokens == sent
-    assert estimate.money == pytest.approx((2 * sent + 8 * estimate.completion_tokens) / 1e6)
-    embedded = memory.builds.estimate("messages", user="ann")
-    assert (embedded.calls, embedded.embedded_texts) == (0, len(TALK))
-    assert embedded.embedded_tokens == sum(memory.admin.count_tokens(words) for words in TALK)
+def test_a_choice_that_is_made_again_stands(opened, memory):
+    """Two rebuilds with the same new embedder, both chosen: older settings still do not undo the choice."""
+    for _ in range(2):
+        memory.builds.rebuild(user="ann", embedder=HashEmbedder(32, name="other"))
+        memory.builds.switch(user="ann")
+    chosen = memory.builds.status(user="ann").serving
+    old = opened(embedder=HashEmbedder())
+    old.maintain()
+    assert old.builds.status(user="ann").serving == chosen
+
+
+def test_a_step_of_a_discarded_build_is_not_committed_into_the_next(memory):
+    """A build of another chat model took the number meanwhile: what this one's model said goes nowhere."""
+
+    def slow(request):
+        if memory.builds.status("notes", user="ann").other.chat == "slow":
+            memory.builds.discard("notes", user="ann")
+            of_view.begin(memory._database, "ann", memory._wiring.notes, "next")
+        return {"notes": [], "ended": [{"id": 1, "by": 2}]}
+
+    memory.builds.rebuild("notes", user="ann", chat=ScriptedModel(slow, "slow"))
+    builds = memory.builds.status("notes", user="ann")
+    assert (builds.other.number, builds.other.chat, builds.other.read_to) == (2, "next", 0)

@@ -37,15 +37,6 @@ def test_who_gives_way_waits_for_the_last_who_has_it():
     assert done.is_set()
 
 
-def test_nobody_gives_way_without_end():
-    """However many come one after the other."""
-    way = RecallPriority(longest_s=0.01)
-    with way.held():
-        thread, done = standing_aside(way)
-        thread.join(10)
-        assert done.is_set()
-
-
 class Counting(RecallPriority):
     """Notes how many had it whenever somebody gave way."""
 

@@ -1,12 +1,14 @@
 """Writing small files and reading them back."""
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from exports import read_file
+from zibaldone import Memory
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation
 
@@ -47,3 +49,23 @@ def fault(write):
         return said.removeprefix(f"{path}: ")
 
     return fault
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """An empty one."""
+    with Memory(tmp_path / "memory") as opened:
+        yield opened
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """A ZIP archive of these files, whose values are JSON, text or bytes."""
+
+    def archive(files):
+        with zipfile.ZipFile(tmp_path / "export.zip", "w", zipfile.ZIP_DEFLATED) as made:
+            for inner, content in files.items():
+                made.writestr(inner, content if isinstance(content, str | bytes) else json.dumps(content))
+        return tmp_path / "export.zip"
+
+    return archive

@@ -6,29 +6,9 @@ from hashlib import sha256
 
 import pytest
 
-from zibaldone import Memory
 from zibaldone.importers import attached_files as attached_files_module
 
 CAT, PLAN = b"\x89PNG cat", b"%PDF plan"
-
-
-@pytest.fixture
-def memory(tmp_path):
-    with Memory(tmp_path / "memory") as opened:
-        yield opened
-
-
-@pytest.fixture
-def archive(tmp_path):
-    """An archive of these files."""
-
-    def archive(files, name="export.zip"):
-        with zipfile.ZipFile(tmp_path / name, "w") as packed:
-            for path, content in files.items():
-                packed.writestr(path, content if isinstance(content, bytes) else json.dumps(content))
-        return tmp_path / name
-
-    return archive
 
 
 def chatgpt(*turns):
@@ -121,10 +101,10 @@ def test_a_file_that_cannot_be_kept_is_in_the_report(memory, archive, monkeypatc
     """Too large, or damaged: the message comes without it."""
     monkeypatch.setattr(attached_files_module, "MOST_FILE_BYTES", len(CAT))
     path = archive(EXPORT)
-    data = bytearray(path.read_bytes())
-    at = data.index(CAT)
-    data[at : at + 4] = b"oops"  # its checksum does not fit any more
-    path.write_bytes(data)
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, content in EXPORT.items():
+            packed.writestr(name, content if isinstance(content, bytes) else json.dumps(content))
+    path.write_bytes(path.read_bytes().replace(CAT, b"oops" + CAT[4:]))  # its checksum does not fit any more
     done = memory.user("ann").import_(path, attachments=True)
     assert (done.added, done.files, done.refusals) == (3, 0, 2)
     assert {refused.where.rpartition("/")[2] for refused in done.refused} == {

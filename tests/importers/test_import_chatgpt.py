@@ -88,19 +88,6 @@ def test_noise_is_kept_and_marked(read, hidden, noise):
     assert (talk.messages[0].role == "thinking") == (noise == "thinking")
 
 
-@pytest.mark.parametrize(
-    "empty",
-    [
-        node("root", "assistant", ""),
-        node("root", "assistant", None, " \n"),
-        node("root", "assistant", content=None),
-    ],
-)
-def test_empty_nodes_are_skipped(read, empty):
-    """What says nothing is no message."""
-    assert texts(read([conversation("b", a=empty, b=node("a", "user", "Hi"))])) == [("user", "Hi")]
-
-
 def test_custom_instructions_and_memories_are_known_of_the_user(read):
     """Once, however many conversations repeat them, each with its source."""
     told = {
@@ -144,10 +131,7 @@ def test_citation_markers_are_taken_out_and_kept(read):
 
 def test_all_branches(write):
     """Edited prompts and regenerated answers, marked as such, when they are asked for."""
-    one = conversation(
-        "c", a=node("root", "user", "Q"), b=node("a", "assistant", "old"), c=node("a", "assistant", "new")
-    )
-    (talk,) = read_file(write([one]), branches="all")
+    (talk,) = read_file(write([conversation("c", **RETRIED)]), branches="all")
     assert [(m.content, m.metadata.get("branch")) for m in talk.messages] == [
         ("Q", None),
         ("old", "other"),
@@ -155,19 +139,33 @@ def test_all_branches(write):
     ]
 
 
-@pytest.mark.parametrize("current", [{"current_node": "z"}, {"current_node": None}, {}])
-def test_an_unknown_current_node_means_the_newest_leaf(read, current):
-    """An odd end is no reason to leave a conversation out; old exports name none."""
-    one = conversation(
-        "c", a=node("root", "user", "Q"), b=node("a", "assistant", "old"), c=node("a", "assistant", "new")
-    )
-    del one["current_node"]
-    assert texts(read([one | current])) == [("user", "Q"), ("assistant", "new")]
+RETRIED = {
+    "a": node("root", "user", "Q"),
+    "b": node("a", "assistant", "old"),
+    "c": node("a", "assistant", "new"),
+}
+NO_CURRENT = conversation("c", **RETRIED)
+del NO_CURRENT["current_node"]
 
 
-def test_a_circle_of_parents_is_gone_round_once(read):
-    """Each message comes once."""
-    assert len(texts(read([conversation("a", a=node("b", "user", "1"), b=node("a", "user", "2"))]))) == 2
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        (conversation("z", **RETRIED), "Q new"),  # no such node: the newest leaf is the end
+        (conversation(None, **RETRIED), "Q new"),
+        (NO_CURRENT, "Q new"),
+        (conversation("a", a=node("b", "user", "1"), b=node("a", "user", "2")), "2 1"),  # a circle
+        (conversation("a", a=node("gone", "user", "Hi")), "Hi"),  # a root that is not there
+        (conversation("b", a=node("root", "assistant", ""), b=node("a", "user", "Hi")), "Hi"),
+        (conversation("b", a=node("root", "user", None, " \n"), b=node("a", "user", "Hi")), "Hi"),
+        (conversation("b", a=node("root", "user", content=None), b=node("a", "user", "Hi")), "Hi"),
+        ({**conversation(None), "mapping": {}}, ""),
+        (conversation("root"), ""),
+    ],
+)
+def test_odd_trees(read, odd, said):
+    """An odd end is no reason to leave a conversation out; what says nothing is no message."""
+    assert [text for _, text in texts(read([odd]))] == said.split()
 
 
 @pytest.mark.parametrize(
@@ -225,16 +223,6 @@ def test_missing_times_come_from_the_message_before(read):
     )
     offsets = [message.time.timestamp() - START for one in found for message in one.messages]
     assert offsets == [60, 60, 60, 0]
-
-
-def test_unknown_parent_ends_the_branch(read):
-    """A branch whose root is not in the file begins at its first node."""
-    assert texts(read([conversation("a", a=node("gone", "user", "Hi"))])) == [("user", "Hi")]
-
-
-def test_empty_conversations_are_left_out(read):
-    """A conversation without messages is no conversation."""
-    assert read([{**conversation(None), "mapping": {}}, {**conversation("root"), "id": "2"}]) == []
 
 
 def test_half_a_character_is_replaced(read):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exports import read_file
-from zibaldone import InvalidInput, Memory
+from zibaldone import InvalidInput
 
 
 @pytest.fixture
@@ -90,12 +90,11 @@ def test_the_order_of_whatsapp_s_dates_is_that_of_the_whole_file(write, dates, m
     assert [message.time.month for message in all_of(write(talk))] == months
 
 
-def test_whatsapp_again_after_more_was_said(write, tmp_path):
+def test_whatsapp_again_after_more_was_said(write, memory):
     """A later export of the same chat adds what is new."""
-    with Memory(tmp_path / "memory") as memory:
-        assert memory.user("ann").import_(write(IOS)).added == 3
-        done = memory.user("ann").import_(write(IOS + "[02/01/24, 09:00:00] Ann: Back home.\n"))
-        assert (done.read, done.added) == (4, 1)
+    assert memory.user("ann").import_(write(IOS)).added == 3
+    done = memory.user("ann").import_(write(IOS + "[02/01/24, 09:00:00] Ann: Back home.\n"))
+    assert (done.read, done.added) == (4, 1)
 
 
 PAIR = [
@@ -107,19 +106,18 @@ PAIR = [
 ]
 
 
-def test_whatsapp_of_a_long_chat_begins_later_when_it_is_exported_again(write, tmp_path):
+def test_whatsapp_of_a_long_chat_begins_later_when_it_is_exported_again(write, memory):
     """Nothing but who speaks first then may be stored twice, and all of it is one session."""
-    with Memory(tmp_path / "memory") as memory:
-        assert memory.user("ann").import_(write("\n".join(PAIR))).added == 5
-        cut_off = [*PAIR[2:], "25/01/24, 09:00 - Ben: Back home."]
-        done = memory.user("ann").import_(write("\n".join(cut_off)))
-        assert (done.conversations, done.read, done.added) == (1, 4, 2)
-        assert len(memory.user("ann").sessions()) == 1
-        elsewhere = [line.replace("Ben", "Zoe") for line in PAIR]
-        assert memory.user("ann").import_(write("\n".join(elsewhere))).added == 5
+    assert memory.user("ann").import_(write("\n".join(PAIR))).added == 5
+    cut_off = [*PAIR[2:], "25/01/24, 09:00 - Ben: Back home."]
+    done = memory.user("ann").import_(write("\n".join(cut_off)))
+    assert (done.conversations, done.read, done.added) == (1, 4, 2)
+    assert len(memory.user("ann").sessions()) == 1
+    elsewhere = [line.replace("Ben", "Zoe") for line in PAIR]
+    assert memory.user("ann").import_(write("\n".join(elsewhere))).added == 5
 
 
-def test_whatsapp_in_other_languages(tmp_path):
+def test_whatsapp_in_other_languages(tmp_path, memory):
     """Media and what the program says are told by their form; the bytes of files are kept."""
     lines = [
         "[24/1/24, 10:00:01] Familia: \u200eLos mensajes están cifrados.",
@@ -132,9 +130,8 @@ def test_whatsapp_in_other_languages(tmp_path):
     with zipfile.ZipFile(tmp_path / "chat.zip", "w") as packed:
         packed.writestr("_chat.txt", "\n".join(lines))
         packed.writestr("00001-PHOTO.jpg", b"jpeg")
-    with Memory(tmp_path / "memory") as memory:
-        assert memory.user("ann").import_(tmp_path / "chat.zip", attachments=True).files == 1
-        stored = memory.messages(user="ann", include_tool_traffic=True)
+    assert memory.user("ann").import_(tmp_path / "chat.zip", attachments=True).files == 1
+    stored = memory.messages(user="ann", include_tool_traffic=True)
     attached = [[file.get("name") for file in m.metadata.get("attachments", ())] for m in stored]
     assert attached == [[], ["00001-PHOTO.jpg"], ["IMG-1.jpg"], [], [None], []]
     assert [m.is_noise for m in stored] == [True, False, False, True, False, False]
@@ -172,14 +169,11 @@ def test_telegram_account(write):
     assert found[0].time.isoformat() == "2024-01-15T10:30:00+00:00"
 
 
-def test_slack(folder, tmp_path):
+def test_slack(folder, memory):
     """Names of people, mentions, threads, bots, joins; a fault is told, and the rest is there."""
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(folder(json.loads(export("slack.json"))))
-        stored = memory.messages(user="ann", include_tool_traffic=True)
-        assert [(s.session, s.title) for s in memory.user("ann").sessions()] == [
-            ("slack:general", "#general")
-        ]
+    done = memory.user("ann").import_(folder(json.loads(export("slack.json"))))
+    stored = memory.messages(user="ann", include_tool_traffic=True)
+    assert [(s.session, s.title) for s in memory.user("ann").sessions()] == [("slack:general", "#general")]
     assert [shape(message) for message in stored] == [
         ("user", "Ben", "@Ben joined", "notice"),
         ("user", "Ann", "Hi @Ben", None),
@@ -322,11 +316,10 @@ def test_a_folder_of_notes(folder):
     assert [note.time.date().isoformat() for note in (bees, day)] == ["2024-01-15", "2024-02-03"]
 
 
-def test_exports_that_lie_beside_those_of_another_format_are_named(folder, tmp_path):
+def test_exports_that_lie_beside_those_of_another_format_are_named(folder, memory):
     """An import is of one format: what is left to other imports is in the report."""
     path = folder({"result.json": export("telegram.json"), "chat.txt": IOS, "old.zip": "x", "a.jpg": "x"})
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(path, me=["Ben"])
+    done = memory.user("ann").import_(path, me=["Ben"])
     assert done.format == "telegram"
     assert done.notes == (
         "not read, since an import is of one format: chat.txt, old.zip: give each by itself",
@@ -347,7 +340,7 @@ def test_sharegpt(messages):
     ]
 
 
-def test_mem0(write, tmp_path):
+def test_mem0(write, memory):
     """Memories are of their users, and entries of their profiles."""
     given = {
         "results": [
@@ -355,11 +348,10 @@ def test_mem0(write, tmp_path):
             {"id": "2", "memory": "Likes rye", "user_id": "bea", "metadata": {"app": "x"}},
         ]
     }
-    with Memory(tmp_path / "memory") as memory:
-        assert memory.admin.import_(write(given)).users == ("ann", "bea")
-        memory.maintain()
-        assert [entry.text for entry in memory.user("ann").profile.entries()] == ["Keeps bees"]
-        assert memory.messages(user="bea")[0].metadata["app"] == "x"
+    assert memory.admin.import_(write(given)).users == ("ann", "bea")
+    memory.maintain()
+    assert [entry.text for entry in memory.user("ann").profile.entries()] == ["Keeps bees"]
+    assert memory.messages(user="bea")[0].metadata["app"] == "x"
 
 
 def test_csv(write):
@@ -422,12 +414,11 @@ def test_a_response_and_its_items(messages):
     ]
 
 
-def test_a_chat_that_breaks_off_keeps_what_stands_before(write, tmp_path):
+def test_a_chat_that_breaks_off_keeps_what_stands_before(write, memory):
     """A cut-off download of one long channel is what it holds, and the report says where it ends."""
     message = {"id": "1", "timestamp": "2024-01-15T10:30:00+00:00", "content": "Hi", "author": {"name": "a"}}
     channel = {"guild": {"name": "G"}, "channel": {"id": "2", "name": "c"}, "messages": [message]}
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
+    done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
     assert (done.added, done.refusals) == (1, 1)
     assert "ends too early" in done.refused[0].why
 
@@ -444,55 +435,51 @@ def noted(memory):
 
 
 @pytest.mark.parametrize(("me", "notes"), [(["ann"], 1), (["Ann", "Zoe"], 2)])
-def test_only_the_owner_s_words_become_notes(write, tmp_path, me, notes):
+def test_only_the_owner_s_words_become_notes(write, me, notes, memory):
     """The others' messages are stored with their names, and recalled as any."""
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(write(AMONG_FRIENDS), me=me)
-        memory.maintain()
-        kept = [("constraint", "I am allergic to nuts."), ("preference", "I prefer trains.")]
-        assert (done.added, done.notes, sorted(noted(memory))) == (3, (), kept[:notes])
-        stored = memory.messages(user="ann")
-        assert [(m.role, m.name) for m in stored] == [("user", name) for name in ("Ann", "Ben", "Zoe")]
-        assert "penicillin" in memory.recall("Who is allergic to penicillin?", user="ann").text
+    done = memory.user("ann").import_(write(AMONG_FRIENDS), me=me)
+    memory.maintain()
+    kept = [("constraint", "I am allergic to nuts."), ("preference", "I prefer trains.")]
+    assert (done.added, done.notes, sorted(noted(memory))) == (3, (), kept[:notes])
+    stored = memory.messages(user="ann")
+    assert [(m.role, m.name) for m in stored] == [("user", name) for name in ("Ann", "Ben", "Zoe")]
+    assert "penicillin" in memory.recall("Who is allergic to penicillin?", user="ann").text
 
 
-def test_what_the_owner_says_by_name_is_of_the_owner(write, tmp_path):
+def test_what_the_owner_says_by_name_is_of_the_owner(write, memory):
     """A note of the user's as any other: what is said elsewhere without a name repeats it, or ends it."""
-    with Memory(tmp_path / "memory") as memory:
-        ann = memory.user("ann")
-        memory.add({"content": "I am allergic to nuts.", "time": "2024-01-01"}, user="ann")
-        memory.add({"content": "I live in Oslo.", "time": "2024-01-01"}, user="ann")
-        ann.import_(write(AMONG_FRIENDS + "15/12/24, 10:00 - Ann: I live in Bergen.\n"), me=["Ann"])
-        memory.maintain()
-        held = [(note.text, note.about) for note in ann.profile.entries() if note.holds]
-        assert held == [("I am allergic to nuts.", "user"), ("I live in Bergen.", "user")]
+    ann = memory.user("ann")
+    memory.add({"content": "I am allergic to nuts.", "time": "2024-01-01"}, user="ann")
+    memory.add({"content": "I live in Oslo.", "time": "2024-01-01"}, user="ann")
+    ann.import_(write(AMONG_FRIENDS + "15/12/24, 10:00 - Ann: I live in Bergen.\n"), me=["Ann"])
+    memory.maintain()
+    held = [(note.text, note.about) for note in ann.profile.entries() if note.holds]
+    assert held == [("I am allergic to nuts.", "user"), ("I live in Bergen.", "user")]
 
 
-def test_until_told_who_is_me_nobody_s_words_are_the_owner_s(write, tmp_path):
+def test_until_told_who_is_me_nobody_s_words_are_the_owner_s(write, memory):
     """The report names who speaks, and how to say it; told after a forgetting, the import is mended."""
-    with Memory(tmp_path / "memory") as memory:
-        (note,) = memory.user("ann").import_(write(AMONG_FRIENDS)).notes
-        memory.maintain()
-        assert "Ann, Ben, Zoe" in note
-        assert "me=" in note
-        assert noted(memory) == []
-        memory.forget(user="ann", everything=True)
-        memory.user("ann").import_(write(AMONG_FRIENDS), me=["Ann"], again=True)
-        memory.maintain()
-        assert noted(memory) == [("constraint", "I am allergic to nuts.")]
-        assert memory.user("ann").import_(write(AMONG_FRIENDS)).notes == ()  # of nothing new
+    (note,) = memory.user("ann").import_(write(AMONG_FRIENDS)).notes
+    memory.maintain()
+    assert "Ann, Ben, Zoe" in note
+    assert "me=" in note
+    assert noted(memory) == []
+    memory.forget(user="ann", everything=True)
+    memory.user("ann").import_(write(AMONG_FRIENDS), me=["Ann"], again=True)
+    memory.maintain()
+    assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+    assert memory.user("ann").import_(write(AMONG_FRIENDS)).notes == ()  # of nothing new
 
 
-def test_me_is_somebody_who_speaks(write, tmp_path):
-    with Memory(tmp_path / "memory") as memory:
-        with pytest.raises(InvalidInput, match="no 'Bea' speaks in it, but Ann, Ben, Zoe"):
-            memory.user("ann").import_(write(AMONG_FRIENDS), me=["Bea"])
-        with pytest.raises(InvalidInput, match="me must be a list"):
-            memory.user("ann").import_(write(AMONG_FRIENDS), me="Ann")
-        assert memory.users() == []
+def test_me_is_somebody_who_speaks(write, memory):
+    with pytest.raises(InvalidInput, match="no 'Bea' speaks in it, but Ann, Ben, Zoe"):
+        memory.user("ann").import_(write(AMONG_FRIENDS), me=["Bea"])
+    with pytest.raises(InvalidInput, match="me must be a list"):
+        memory.user("ann").import_(write(AMONG_FRIENDS), me="Ann")
+    assert memory.users() == []
 
 
-def test_telegram_says_whose_account_it_is(write, tmp_path):
+def test_telegram_says_whose_account_it_is(write, memory):
     chat = [
         {"id": i, "type": "message", "from": name, "date": "2024-01-15T10:31:00", "text": text}
         for i, (name, text) in enumerate(
@@ -507,11 +494,10 @@ def test_telegram_says_whose_account_it_is(write, tmp_path):
         "personal_information": {"first_name": "Ann", "last_name": "Lee"},
         "chats": {"list": [{"name": "Ben", "type": "personal_chat", "id": 7, "messages": chat}]},
     }
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(write(whole))
-        memory.maintain()
-        assert done.notes == ("your messages in it are those of 'Ann Lee', as the export says",)
-        assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+    done = memory.user("ann").import_(write(whole))
+    memory.maintain()
+    assert done.notes == ("your messages in it are those of 'Ann Lee', as the export says",)
+    assert noted(memory) == [("constraint", "I am allergic to nuts.")]
 
 
 @pytest.mark.parametrize(
@@ -523,13 +509,12 @@ def test_telegram_says_whose_account_it_is(write, tmp_path):
         (("3/4/24", "4/5/24", "13/5/24"), None, [4, 5, 5]),
     ],
 )
-def test_dates_that_cannot_be_told_are_told_of(write, tmp_path, dates, said, months):
+def test_dates_that_cannot_be_told_are_told_of(write, dates, said, months, memory):
     """Where both orders rise the report says so, unless the caller chose."""
     talk = "".join(f"{date}, 10:00 - Ann: {number}\n" for number, date in enumerate(dates))
-    with Memory(tmp_path / "memory") as memory:
-        done = memory.user("ann").import_(write(talk), dates=said)
-        assert [m.time.month for m in memory.messages(user="ann")] == months
-        is_told = len(dates) == 2 and said is None
-        assert [note.startswith("dates such as 3/12/24") for note in done.notes] == [True] * is_told
-        with pytest.raises(InvalidInput, match="dates must be 'dmy', 'mdy' or 'ymd'"):
-            memory.user("ann").import_(write(talk), dates="dym")
+    done = memory.user("ann").import_(write(talk), dates=said)
+    assert [m.time.month for m in memory.messages(user="ann")] == months
+    is_told = len(dates) == 2 and said is None
+    assert [note.startswith("dates such as 3/12/24") for note in done.notes] == [True] * is_told
+    with pytest.raises(InvalidInput, match="dates must be 'dmy', 'mdy' or 'ymd'"):
+        memory.user("ann").import_(write(talk), dates="dym")

@@ -207,23 +207,21 @@ def assigned(write):
     return assigned
 
 
-def test_users_from_the_file(assigned):
-    """Without user=, each conversation goes to the user it names."""
-    assert assigned(None, line("a"), line("b"), line("a")) == [("a", ["1", "1"]), ("b", ["1"])]
-
-
-def test_one_user_for_all(assigned):
-    """With user=, all go to that user, and conversations of different users stay apart by their sessions."""
-    assert assigned("me", line("a"), line("b")) == [("me", ["a/1"]), ("me", ["b/1"])]
-    assert assigned("me", line("a")) == [("me", ["1"])]
+@pytest.mark.parametrize(
+    ("user", "named", "parts"),
+    [
+        (None, ["a", "b", "a"], [("a", ["1", "1"]), ("b", ["1"])]),
+        ("me", ["a", "b"], [("me", ["a/1"]), ("me", ["b/1"])]),
+        ("me", ["a"], [("me", ["1"])]),
+        ("me", ["a", None], [("me", ["a/1"]), ("me", ["1"])]),
+    ],
+)
+def test_whose_messages_are(assigned, user, named, parts):
+    """Those of the user that a line names; for one user, several are kept apart by their sessions."""
+    assert assigned(user, *map(line, named)) == parts
 
 
 def test_no_user(assigned):
     """A file that names no user needs one from the caller."""
     with pytest.raises(NoUser, match="give user="):
         assigned(None, line("a"), line(None))
-
-
-def test_a_file_that_names_nobody_is_put_together_for_one(assigned):
-    """What names no user is left as it is beside what is put apart by its user."""
-    assert assigned("me", line("a"), line(None)) == [("me", ["a/1"]), ("me", ["1"])]

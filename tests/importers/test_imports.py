@@ -8,31 +8,10 @@ import zipfile
 import pytest
 
 from exports import chatgpt_chat, claude_chat
-from zibaldone import Filter, ImportInterrupted, InvalidImport, Memory
+from zibaldone import Filter, ImportInterrupted, InvalidImport
 from zibaldone.importers import source as source_module
 
 BROKEN = {"title": "Odd", "id": "odd", "mapping": 7}
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """An empty one."""
-    with Memory(tmp_path / "memory") as opened:
-        yield opened
-
-
-@pytest.fixture
-def archive(tmp_path):
-    """A ZIP archive of these files, whose values are JSON, text or bytes."""
-
-    def archive(files, name="export.zip"):
-        path = tmp_path / name
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-            for inner, content in files.items():
-                made.writestr(inner, content if isinstance(content, str | bytes) else json.dumps(content))
-        return path
-
-    return archive
 
 
 def contents(memory, user="ann"):

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from zibaldone import Filter, InvalidInput, Memory, Retention, StorageBusy
+from zibaldone import Filter, InvalidInput, Memory, Retention, RetentionRule, StorageBusy
 from zibaldone.log.audit import acting
 from zibaldone.testing import HashEmbedder
 
@@ -41,6 +41,8 @@ def test_who_read_wrote_and_forgot(noted, tmp_path, clock):
     noted.maintain()
     noted.admin.stats()
     noted.user("ann").items.put(("a",), "b", {"c": 1})
+    noted.user("ann").retain(Retention([RetentionRule(9000)]))
+    noted.user("ann").retain(None)
     assert lines(noted) == [
         ("write", "add", "library", 2),
         ("read", "recall", "library", 2),
@@ -56,17 +58,11 @@ def test_who_read_wrote_and_forgot(noted, tmp_path, clock):
         ("read", "verify", "library", 3),
         ("read", "items", "library", 1),
         ("write", "add", "library", 1),
+        *[("write", "retain", "library", 1)] * 2,
     ]
     entries = noted.admin.audit()
-    assert [entry.number for entry in entries] == list(range(1, 15))
+    assert [entry.number for entry in entries] == list(range(1, 17))
     assert {(entry.user, entry.time, entry.key) for entry in entries} == {("ann", clock(), None)}
-
-
-def test_setting_what_goes_by_itself(noted):
-    """It is a write: who set it is known, also where the default was set again."""
-    noted.user("ann").retain(Retention(decay_days=90))
-    noted.user("ann").retain(None)
-    assert lines(noted) == [("write", "retain", "library", 1)] * 2
 
 
 def test_no_word_of_what_it_was(noted):

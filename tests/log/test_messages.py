@@ -49,6 +49,8 @@ def unchanged(shared_memory):
         ({}, [1, 2, 3, 4, 5]),
         ({"after": 2, "limit": 2}, [3, 4]),
         ({"last": 2}, [4, 5]),
+        ({"before": 4, "last": 2}, [2, 3]),
+        ({"after": 1, "before": 5, "limit": 2}, [2, 3]),
         ({"last": 0}, []),
         ({"last": 9, "after": 3}, [4, 5]),
         ({"session": "b", "last": 2}, [4, 5]),

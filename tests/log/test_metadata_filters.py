@@ -1,11 +1,8 @@
 """Filters over metadata: what each operator lets in, in messages, search and recall; what is refused."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zibaldone import Filter, InvalidInput
-from zibaldone.log.filters import to_condition
 
 # By place: what each message's metadata are.
 METADATA = [
@@ -101,26 +98,3 @@ def test_a_filter_that_is_nested_too_deeply(filled):
         deep = {"$not": deep}
     with pytest.raises(InvalidInput, match="nested too deeply"):
         filled.messages(user="u", filter=Filter(metadata=deep))
-
-
-VALUES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "b"])
-PLAIN = st.dictionaries(st.sampled_from("xyz"), VALUES, max_size=3)
-
-
-@given(metadata=PLAIN, key=st.sampled_from("xyz"), value=VALUES)
-def test_operators_agree_with_each_other(metadata, key, value):
-    """Each operator and its contrary; a plain value is $eq, and $in of one value is that value."""
-
-    def holds(condition):
-        return to_condition(condition).holds(metadata)
-
-    assert holds({key: value}) == holds({key: {"$eq": value}}) == holds({key: {"$in": [value]}})
-    assert holds({key: {"$ne": value}}) == (not holds({key: value})) == holds({key: {"$nin": [value]}})
-    assert (
-        holds({"$not": {key: value}}) == (not holds({key: value})) == holds({key: {"$not": {"$eq": value}}})
-    )
-    assert holds({key: {"$exists": True}}) == (key in metadata)
-    assert holds({"$or": [{key: value}, {key: {"$ne": value}}]})
-    needs = to_condition({key: value}).needs
-    if holds({key: value}):
-        assert set(needs) <= set(metadata)

@@ -2,8 +2,6 @@
 
 import pytest
 
-from zibaldone import Memory
-
 CHAT = [
     {"role": "user", "content": "Which marmalade did the bakery recommend?"},
     {
@@ -18,61 +16,34 @@ CHAT = [
 ]
 
 
-@pytest.fixture
-def memory(tmp_path):
-    """One that holds the chat, maintained."""
-    with Memory(tmp_path / "memory") as opened:
-        opened.add(CHAT, user="ann")
-        opened.maintain(user="ann")
-        yield opened
+@pytest.fixture(params=[False, True], ids=["unread", "maintained"])
+def told(request, memory):
+    """A memory that holds the chat, read by its views or not yet."""
+    memory.add(CHAT, user="ann")
+    if request.param:
+        memory.maintain(user="ann", views=["messages", "notes", "topics", "hierarchy", "chunks"])
+    return memory
 
 
-def test_recall_leaves_noise_out(memory):
-    """Unless it is told not to."""
-    assert "GET /marmalade" not in memory.recall("bakery marmalade", user="ann", min_confidence=0).text
-    assert "Seville" in memory.recall("bakery marmalade", user="ann", min_confidence=0).text
-    assert (
-        "GET /marmalade"
-        in memory.recall("bakery marmalade", user="ann", min_confidence=0, include_tool_traffic=True).text
-    )
+def test_noise_is_left_out_unless_it_is_asked_for(told):
+    """Of recalls, lists and the profile; another value under the same key of metadata is no noise."""
+    options = {"user": "ann", "min_confidence": 0}
+    text = told.recall("bakery marmalade lemons", **options).text
+    assert "Seville" in text
+    assert "GET /marmalade" not in text
+    assert "lemons" not in text + told.user("ann").profile.text()
+    assert "GET /marmalade" in told.recall("bakery marmalade", **options, include_tool_traffic=True).text
+    assert [message.seq for message in told.messages(user="ann")] == [1, 4, 6]
+    assert [message.seq for message in told.messages(user="ann", last=2)] == [4, 6]
+    assert len(told.messages(user="ann", include_tool_traffic=True)) == len(CHAT)
+    assert told.admin.check().ok
 
 
-def test_what_no_view_has_read_yet_is_left_out_too(tmp_path):
-    """A message past the cursor is found by its words, noise is not."""
-    with Memory(tmp_path / "memory") as opened:
-        opened.add(CHAT, user="ann")
-        text = opened.recall("I love lemons", user="ann", min_confidence=0).text
-        assert "lemons" not in text
-        assert "lemons" not in opened.user("ann").profile.text()
-
-
-def test_lists_leave_noise_out(memory):
-    """Another value under the same key of metadata is no noise."""
-    assert [message.seq for message in memory.messages(user="ann")] == [1, 4, 6]
-    assert [message.seq for message in memory.messages(user="ann", last=2)] == [4, 6]
-    assert [message.seq for message in memory.messages(user="ann", include_tool_traffic=True)] == [
-        1,
-        2,
-        3,
-        4,
-        5,
-        6,
-    ]
-
-
-def test_no_view_makes_anything_of_noise(memory):
-    """A rebuild neither, and nothing is missing."""
-    memory.builds.rebuild(user="ann")
-    memory.maintain(user="ann", views=["topics", "hierarchy", "chunks"])
-    assert memory.admin.check().ok
-    assert all("lemons" not in entry.text for entry in memory.user("ann").profile.entries())
-
-
-def test_noise_survives_an_export(memory, tmp_path):
+def test_noise_survives_an_export(told, tmp_path):
     """Word for word, and marked."""
-    memory.user("ann").export(path=tmp_path / "out.jsonl")
-    memory.user("bea").import_(tmp_path / "out.jsonl")
-    ours, theirs = (memory.messages(user=user, include_tool_traffic=True) for user in ("ann", "bea"))
+    told.user("ann").export(path=tmp_path / "out.jsonl")
+    told.user("bea").import_(tmp_path / "out.jsonl")
+    ours, theirs = (told.messages(user=user, include_tool_traffic=True) for user in ("ann", "bea"))
     assert [(m.content, m.role, m.metadata) for m in ours] == [
         (m.content, m.role, m.metadata) for m in theirs
     ]

@@ -84,10 +84,3 @@ def test_what_items_say_is_in_no_session(memory):
     memory.user("ann").items.put(("settings",), "color", {"is": "red"})
     assert memory.user("ann").titled_sessions() == ([], 0)
     assert memory.user("nobody").titled_sessions() == ([], 0)
-
-
-def test_messages_before_a_seq(memory):
-    """The newest below it, or the first: a page backwards."""
-    add(memory, "a", *"12345")
-    assert [m.content for m in memory.messages(user="ann", before=4, last=2)] == ["2", "3"]
-    assert [m.content for m in memory.messages(user="ann", after=1, before=5, limit=2)] == ["2", "3"]

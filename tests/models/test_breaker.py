@@ -84,15 +84,6 @@ def test_a_task_that_a_model_never_answers_well_is_left_alone(task, seconds):
     assert (usage.calls, usage.degraded) == (6, 10)
 
 
-def test_a_task_is_asked_again_after_its_rest(task, seconds):
-    """A model that has learnt, or another one behind the same address, is found."""
-    answers = ["no"] * 6 + [GOOD, GOOD]
-    asker = Asker(ScriptedModel(answers), Meter(None), STATIC, seconds)
-    assert [asker.ask(task, user="ann").result.colours for _ in range(4)] == [["grey"]] * 4
-    seconds.now += 30
-    assert [asker.ask(task, user="ann").result.colours for _ in range(2)] == [["red"]] * 2
-
-
 def test_what_one_user_says_breaks_nobody_else_s_task(task, seconds):
     """Bad answers to one user's questions leave the others' to the model."""
     model = ScriptedModel(["no"] * 6 + [GOOD])

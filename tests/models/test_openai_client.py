@@ -55,10 +55,6 @@ def test_log_probabilities(server, client):
     assert [token.token for token in reply.logprobs] == ['{"colours":', '["red"]}']
     assert reply.logprobs[0].logprob == -0.25
     assert reply.logprobs[0].alternatives == (("or", -1.5),)
-    server.misbehave.append(Misbehaviour.NO_LOGPROBS)
-    assert client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1)).logprobs is None
-    client.chat(ChatRequest("t.t", REQUEST.turns, logprobs=1))
-    assert "logprobs" not in server.requests[-1]
 
 
 @pytest.mark.parametrize("misbehaviour", [Misbehaviour.RATE_LIMITED, Misbehaviour.SERVER_ERROR])

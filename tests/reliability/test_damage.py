@@ -118,7 +118,7 @@ def test_a_path_that_is_no_folder(tmp_path):
 
 
 def test_a_foreign_database(tmp_path):
-    """A database of another program is refused, and no byte of it changes."""
+    """A database of another program is refused, no byte of it changes, and no connection stays."""
     for number, table in enumerate(
         ["notes (text)", "migrations (id INTEGER PRIMARY KEY, migration TEXT, batch INT)"]
     ):
@@ -131,6 +131,9 @@ def test_a_foreign_database(tmp_path):
         with pytest.raises(StorageUnusable, match=r"not zibaldone's .* choose another folder"):
             Memory(path)
         assert {p.name: p.read_bytes() for p in path.iterdir()} == {FILE: before}
+        with contextlib.closing(sqlite3.connect(path / FILE, timeout=0)) as connection:
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute(f"DROP TABLE {table.partition(' ')[0]}")
 
 
 def as_nobody(run):

@@ -2,18 +2,25 @@
 
 import contextlib
 import inspect
+import json
 from datetime import date, datetime
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from anywhere import PLACES
 from memories import open_memory
 from zibaldone import (
     Ceilings,
     Config,
     Consolidation,
+    Filter,
     InvalidInput,
     MemAttention,
+    Memory,
     Message,
     Placement,
     XMemory,
@@ -134,3 +141,74 @@ def test_fields_of_a_message(filled, field):
         given = {"content": "x", field: value}
         typed(lambda: filled.add(Message(**given), user="ann"))  # noqa: B023
         typed(lambda: filled.add(given, user="ann"))  # noqa: B023
+
+
+class Kind(StrEnum):
+    """Strings that are more than strings."""
+
+    A = "a"
+
+
+JSONISH = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.just(Kind.A)
+    | st.datetimes()
+    | st.sampled_from([10**400, "\ud800", "", "text", "user", b"", object()]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "content role type text time session metadata id name tool_calls source input output data"
+                " function image_url url".split()
+            )
+            | st.text(max_size=3)
+            | st.integers(),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def shared(request, tmp_path_factory):
+    """One memory for thousands of calls."""
+    on_server = request.param == "postgres"
+    where = request.getfixturevalue("postgres").new() if on_server else tmp_path_factory.mktemp("fuzz")
+    with Memory(where) as memory:
+        yield memory
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(JSONISH, min_size=4, max_size=4))
+@pytest.mark.wide
+def test_wrong_types_at_any_depth(shared, values):
+    """No call with values of any type and depth raises anything but our own errors, or stores a part."""
+    a, b, c, d = values
+    for call in (
+        lambda: shared.add(a, user="u"),
+        lambda: shared.add([{"content": a, "metadata": b, "time": c, "id": d}], user="u"),
+        lambda: shared.add([Message(a, b, c, d)], user="u", session=c),
+        lambda: shared.recall(messages=a, user="u", filter=Filter(metadata=b, agent=c, roles=d)),
+        lambda: shared.search("x", user="u", filter=Filter(metadata={"n": a, "$or": b})),
+        lambda: shared.messages(user="u", last=a, filter=Filter(session=b, roles=c, metadata=d)),
+        lambda: shared.forget(user="u", seqs=a, session=b, before=c, everything=d, dry_run=True),
+        lambda: shared.user(b).import_(a, format=c),
+    ):
+        before = len(shared.messages(user="u"))
+        try:
+            call()
+        except ZibaldoneError as raised:
+            error = raised
+        else:
+            continue
+        assert len(str(error)) < 2000
+        assert len(shared.messages(user="u")) == before
+    for message in shared.messages(user="u"):
+        json.dumps(dict(message.metadata), allow_nan=False).encode()

@@ -87,25 +87,6 @@ def test_of_messages_alike_the_one_that_fits_comes_first(talk, question, said, f
     assert talk.ranked(question)[0] == seqs[first]
 
 
-def test_rare_words_weigh_more_than_common_ones(talk):
-    """A word that few messages have tells more than one that many have."""
-    talk.say(*(f"[{i}] Bea: The garden needs water." for i in range(10)))
-    (rare,) = talk.say("[a] Bea: The zeppelin needs paint.")
-    assert talk.ranked("garden zeppelin")[0] == rare
-
-
-def test_neighbours_of_a_match_come_before_strangers(talk):
-    """What was said just before and after a match is more likely than anything elsewhere."""
-    talk.fill()
-    before, match, after = talk.say(
-        "[x] Bea: Guess what.", "[x] Ann: I adopted a greyhound from the shelter.", "[x] Bea: Lovely!"
-    )
-    elsewhere = talk.say("[y] Bea: Guess what.", "[y] Bea: Lovely!")
-    ranked = talk.ranked("Who adopted a greyhound from the shelter?")
-    assert ranked[0] == match
-    assert max(ranked.index(before), ranked.index(after)) < min(map(ranked.index, elsewhere))
-
-
 def test_neighbours_are_those_of_the_same_session_in_time(talk):
     """A message that was stored next, but belongs to another session, is no neighbour."""
     talk.fill()
@@ -185,12 +166,6 @@ def test_the_lexical_channel_is_bm25(tmp_path, talk):
             assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-def test_one_message_alone_is_recalled(talk):
-    """With nothing to compare it with, a message is still found."""
-    (seq,) = talk.say("Ann: The bees swarmed.")
-    assert talk.ranked("bees") == [seq]
-
-
 def test_a_user_s_own_words_come_before_an_assistant_s(talk):
     """In a chat with an assistant, what the user said is the evidence."""
     talk.fill()
@@ -251,13 +226,14 @@ def test_an_assistant_has_its_share_of_what_is_retrieved():
     assert len(answered(AssistantShare(1.0, 0))[0]) >= 20
 
 
-def index_of(*spoken):
-    """Of (seq, kind, role, text)."""
+def index_of(*said):
+    """Of (session, role, text), a minute apart; passages of one message where the text is a list."""
     embedder = shared_static_embedder()
-    units = [
-        Unit((seq,), part, text, kind, 10, "a", role, None, START)
-        for part, (seq, kind, role, text) in enumerate(spoken)
-    ]
+    units = []
+    for seq, (session, role, text) in enumerate(said, 1):
+        time, kind = START + seq * timedelta(minutes=1), "message" if isinstance(text, str) else "passage"
+        for part, passage in enumerate([text] if isinstance(text, str) else text):
+            units.append(Unit((seq,), part, passage, kind, 10, session, role, None, time))
     index = UnitIndex(embedder.dimension, embedder)
     index.extend(units, embedder.embed([unit.text for unit in units]))
     return index
@@ -270,11 +246,11 @@ def asked(index, scoring=score):
 
 def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
     """The half without a word of the question scores as the other half; an assistant's does not."""
-    halves = ("The bees sleep below my bassoon.", "Thursday it will rain again.")
+    halves = ["The bees sleep below my bassoon.", "Thursday it will rain again."]
     dear = ("Gravel", "Paper", "Butter", "Cork", "Linen", "Coal")
-    others = [(seq, "message", "user", f"{what} and envelopes are dear.") for seq, what in enumerate(dear, 3)]
+    others = [("a", "user", f"{what} and envelopes are dear.") for what in dear]
     for role, is_one in (("user", True), ("assistant", False)):
-        found = asked(index_of(*((1, "passage", role, half) for half in halves), *others))
+        found = asked(index_of(("a", role, halves), *others))
         assert found.lexical[0] > 0
         assert bool(found.lexical[0] == found.lexical[1]) is is_one
         assert bool(found.dense[0] == found.dense[1]) is is_one
@@ -283,10 +259,7 @@ def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
 def test_a_match_in_a_long_message_weighs_less_than_in_a_short_one():
     """The length is the message's, not the passage's."""
     same, filler = "The bees sleep below my bassoon.", "Gravel and envelopes are dear this Thursday again."
-    index = index_of(
-        (1, "passage", "user", same), (1, "passage", "user", filler), (2, "message", "user", same)
-    )
-    found = asked(index)
+    found = asked(index_of(("a", "user", [same, filler]), ("a", "user", same)))
     assert found.lexical[0] < found.lexical[2]
 
 
@@ -309,21 +282,9 @@ def test_each_kind_of_talk_has_its_weights():
         assert (total > 0).tolist() == heard
 
 
-def spoken_in(*said):
-    """An index of (session, role, text), a minute apart."""
-    embedder = shared_static_embedder()
-    units = [
-        Unit((seq,), 0, text, "message", 10, session, role, None, START + seq * timedelta(minutes=1))
-        for seq, (session, role, text) in enumerate(said, 1)
-    ]
-    index = UnitIndex(embedder.dimension, embedder)
-    index.extend(units, embedder.embed([unit.text for unit in units]))
-    return index
-
-
 def test_a_unit_has_the_best_of_its_session():
     """It has more than the words of another session; what may not be recalled does not count."""
-    index = spoken_in(
+    index = index_of(
         ("a", "user", "The bees sleep below my bassoon."),
         ("a", "user", "It rains."),
         ("b", "user", "Gravel is dear."),
@@ -340,9 +301,7 @@ def test_what_an_assistant_goes_on_about_makes_no_word_common():
     """A word weighs as much as it is rare in what people say."""
     people = [("a", "user", f"{what} is dear.") for what in ("Gravel", "Paper", "Cork", "My bassoon")]
     chatter = [("a", "assistant", "Tune the bassoon well.")] * 8
-    alone, beside = (
-        asked(spoken_in(*said), features)[0]["lexical"][3] for said in (people, people + chatter)
-    )
+    alone, beside = (asked(index_of(*said), features)[0]["lexical"][3] for said in (people, people + chatter))
     assert beside == pytest.approx(alone)
 
 

@@ -8,9 +8,24 @@ from typing import Any
 
 import httpx2
 import pytest
+from doors import Doors, doors
 from loopback import Serving, servers
 
+from zibaldone import Memory
 from zibaldone.server.keys import KeyStore
+from zibaldone.testing import ScriptedModel
+
+TALK = [
+    {
+        "id": "chat-7/1",
+        "session": "chat-7",
+        "content": "I moved to Lisbon in May.",
+        "time": "2024-06-01T09:00:00Z",
+    },
+    {"id": "chat-7/2", "session": "chat-7", "role": "assistant", "content": "How do you like Lisbon?"},
+    {"session": "rules", "content": "Always answer in French."},
+    {"session": "rules", "content": "Now I live in Lisbon, by the river."},
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,3 +81,20 @@ def shared_client(tmp_path_factory) -> Iterator[httpx2.Client]:
         httpx2.Client(base_url=serving()) as client,
     ):
         yield client
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory) -> Iterator[Doors]:
+    """Something of every kind, of ann and the same of cid, with a model that tells what it was shown."""
+    folder = tmp_path_factory.mktemp("house")
+    with Memory(folder) as memory:
+        for user in ("ann", "cid"):
+            memory.add(TALK, user=user)
+        memory.add("I play chess.", user="bob")
+        for user, scope in (("ann", "team:design"), ("cid", "team:design"), ("cid", "team:ops")):
+            memory.admin.grant(scope, user=user)
+        memory.maintain(views=["topics", "hierarchy", "notes"])
+    model = ScriptedModel(lambda request: {"answer": request.turns[1].content, "known": True})
+    with doors(folder, chat=model, audit=True) as house:
+        house.rest("ann", "POST", "search", {"query": "Lisbon"})  # which is in the audit
+        yield house

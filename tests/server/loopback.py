@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from memories import open_async_memory
-from zibaldone import Memory
-from zibaldone.api.aio import wrapped
 from zibaldone.server.app import base_url, check_binding, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.memory_pool import MemoryPool
@@ -30,7 +28,6 @@ def servers(home: Path) -> Iterator[Serving]:
         *,
         upstream: str | None = None,
         processes: int = 0,
-        attach: Callable[[Memory], Any] | None = None,
         **options: Any,
     ) -> str:
         names = set(ServerSettings.__dataclass_fields__)
@@ -41,8 +38,7 @@ def servers(home: Path) -> Iterator[Serving]:
         memory = open_async_memory(path, **options)
         bound = listening(settings)
         pool = MemoryPool(memory, path, processes) if processes else None
-        kv = None if attach is None else attach(wrapped(memory))
-        server = server_of(create_app(memory, settings=settings, keys=keys, pool=pool, kv=kv), settings)
+        server = server_of(create_app(memory, settings=settings, keys=keys, pool=pool), settings)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         while not server.started:

@@ -1,57 +1,23 @@
-"""Memory that was freed goes back to the system."""
+"""All threads of a server share a few heaps."""
 
-import asyncio
+import ctypes
 import platform
 
 import pytest
 
-from zibaldone.server import heap
+from zibaldone.server.heap import share_heaps
 
 
-class Library:
-    """Notes what it is told."""
+@pytest.mark.parametrize(("library", "told"), [("glibc", [(-8, 2)]), ("", [])])
+def test_threads_share_heaps_where_the_c_library_can(monkeypatch, library, told):
+    """M_ARENA_MAX of glibc's mallopt; another library has no such call."""
+    given = []
 
-    def __init__(self):
-        self.told = []
+    class Library:
+        def __init__(self, _):
+            self.mallopt = lambda *options: given.append(options)
 
-    def mallopt(self, *given):
-        self.told.append(("mallopt", *given))
-
-    def malloc_trim(self, *given):
-        self.told.append(("malloc_trim", *given))
-
-
-@pytest.fixture
-def library(monkeypatch):
-    """In the place of the C library."""
-    made = Library()
-    monkeypatch.setattr(heap, "_glibc", lambda: made)
-    return made
-
-
-def test_it_is_given_back_again_and_again(library):
-    """Until the server ends."""
-
-    async def serve():
-        giving = asyncio.create_task(heap.trim_heaps(0.0))
-        while len(library.told) < 3:
-            await asyncio.sleep(0)
-        giving.cancel()
-
-    asyncio.run(serve())
-    heap.share_heaps()
-    assert library.told[:3] == [("malloc_trim", 0)] * 3
-    assert library.told[-1] == ("mallopt", -8, 2)
-
-
-def test_another_c_library_is_left_alone(monkeypatch):
-    """It has no such calls."""
-    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
-    heap.share_heaps()
-    asyncio.run(asyncio.wait_for(heap.trim_heaps(0.0), 20))
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
-def test_the_calls_are_there():
-    """By their names."""
-    assert heap._glibc().malloc_trim(0) in (0, 1)
+    monkeypatch.setattr(ctypes, "CDLL", Library)
+    monkeypatch.setattr(platform, "libc_ver", lambda: (library, ""))
+    share_heaps()
+    assert given == told

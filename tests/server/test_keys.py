@@ -137,14 +137,6 @@ def test_without_its_last_key_a_server_stays_shut(serving, make_key, memory_path
     assert httpx2.get(f"{serving()}/v1/memory/users").status_code == 401
 
 
-@pytest.mark.parametrize("header", ["Authorization", "X-Memory-Key", "x-api-key"])
-def test_where_a_key_may_stand(serving, make_key, header):
-    """Where OpenAI's and Anthropic's clients put theirs, and in a header of its own."""
-    token = make_key("ann")
-    value = f"Bearer {token}" if header == "Authorization" else token
-    assert httpx2.get(f"{serving()}/v1/memory/messages", headers={header: value}).status_code == 200
-
-
 def test_keys_outlive_a_forgetting(keys, memory_path):
     """Forgetting everything of a user leaves the key: it opens what comes then."""
     token = keys.create(user="ann").token

@@ -12,7 +12,6 @@ import pytest
 from mcp import Client, StdioServerParameters
 from typer.testing import CliRunner
 
-from zibaldone import Memory
 from zibaldone.cli.app import app
 
 COMMAND = [sys.executable, "-c", "from zibaldone.cli.app import app; app()"]
@@ -112,26 +111,23 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
 
 
 def config(*arguments):
-    """What `zibaldone mcp config` prints, by client."""
+    """What `zibaldone mcp config` prints, by client; and the server's part, read as its client reads it."""
     result = CliRunner().invoke(app, ["mcp", "config", *arguments, "--json"])
     assert result.exit_code == 0, result.output
-    return {entry["client"]: entry["text"] for entry in json.loads(result.stdout)}
+    texts = {entry["client"]: entry["text"] for entry in json.loads(result.stdout)}
+    servers = {name: json.loads(text) for name, text in texts.items() if text.startswith("{")}
+    servers["codex"] = tomllib.loads(texts["codex"])
+    names = {"vscode": "servers", "codex": "mcp_servers"}
+    return texts, {name: read[names.get(name, "mcpServers")]["zibaldone"] for name, read in servers.items()}
 
 
 def test_the_lines_for_clients(tmp_path):
     """Each is what its client reads, with whole paths and the user."""
-    texts = config("--user", "ann's", "--memory", str(tmp_path / "my memory"), "--read-only")
+    texts, servers = config("--user", "ann's", "--memory", str(tmp_path / "my memory"), "--read-only")
     assert set(texts) == {"claude-desktop", "claude-code", "cursor", "vscode", "codex", "windsurf"}
-    servers = [
-        *(
-            json.loads(texts[name])["mcpServers"]["zibaldone"]
-            for name in ("claude-desktop", "cursor", "windsurf")
-        ),
-        json.loads(texts["vscode"])["servers"]["zibaldone"],
-        tomllib.loads(texts["codex"])["mcp_servers"]["zibaldone"],
-    ]
     expected = ["mcp", "serve", "--user", "ann's", "--memory", str(tmp_path / "my memory"), "--read-only"]
-    for server in servers:
+    assert len(servers) == 5
+    for server in servers.values():
         assert Path(server["command"]).name == "zibaldone"
         assert server["args"] == expected
     assert texts["claude-code"].startswith("claude mcp add zibaldone -- ")
@@ -140,33 +136,25 @@ def test_the_lines_for_clients(tmp_path):
 
 def test_the_lines_for_a_running_server():
     """Its address, and who asks; a key is nothing to print."""
-    texts = config("--url", "http://127.0.0.1:8787/", "--user", "ann")
-    assert "claude-desktop" not in texts
-    url = "http://127.0.0.1:8787/mcp"
-    header = {"X-Memory-User": "ann"}
-    assert json.loads(texts["cursor"])["mcpServers"]["zibaldone"] == {"url": url, "headers": header}
-    assert json.loads(texts["vscode"])["servers"]["zibaldone"] == {
-        "type": "http",
-        "url": url,
-        "headers": header,
+    texts, servers = config("--url", "http://127.0.0.1:8787/", "--user", "ann")
+    url, header = "http://127.0.0.1:8787/mcp", {"X-Memory-User": "ann"}
+    assert servers == {
+        "cursor": {"url": url, "headers": header},
+        "vscode": {"type": "http", "url": url, "headers": header},
+        "windsurf": {"serverUrl": url, "headers": header},
+        "codex": {"url": url, "http_headers": header},
     }
-    assert json.loads(texts["windsurf"])["mcpServers"]["zibaldone"] == {"serverUrl": url, "headers": header}
-    assert tomllib.loads(texts["codex"])["mcp_servers"]["zibaldone"] == {"url": url, "http_headers": header}
-    assert (
-        texts["claude-code"]
-        == f"claude mcp add --transport http zibaldone {url} --header 'X-Memory-User: ann'"
-    )
+    told = f"claude mcp add --transport http zibaldone {url} --header 'X-Memory-User: ann'"
+    assert texts["claude-code"] == told
 
 
 def test_one_client_and_none():
-    """One is printed alone; a name that nobody has is refused with those that there are."""
+    """One is printed alone; a name that nobody has is refused, as is one that takes no address."""
     shown = CliRunner().invoke(app, ["mcp", "config", "codex"])
     assert "[mcp_servers.zibaldone]" in shown.stdout
     assert "claude" not in shown.stdout
-    wrong = CliRunner().invoke(app, ["mcp", "config", "emacs"])
-    assert wrong.exit_code == 2
-    refused = CliRunner().invoke(app, ["mcp", "config", "claude-desktop", "--url", "http://x"])
-    assert refused.exit_code == 2
+    for arguments in (["emacs"], ["claude-desktop", "--url", "http://x"]):
+        assert CliRunner().invoke(app, ["mcp", "config", *arguments]).exit_code == 2
 
 
 @pytest.mark.wide
@@ -186,8 +174,6 @@ def test_on_a_terminal_it_prints_the_lines(tmp_path):
         os.close(theirs)
     assert b"Claude Code, in a shell:" in done.stdout
     assert not (tmp_path / "memory").exists()
-    with Memory(tmp_path / "memory"):
-        pass
 
 
 def test_without_the_extra_it_says_which(run, monkeypatch):

@@ -16,9 +16,9 @@ from memories import open_async_memory, open_memory
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message, Retention, RetentionRule
 from zibaldone.api.user import User
-from zibaldone.errors import InvalidInput, RecallGivenUp, StorageUnreachable
-from zibaldone.log.audit import Actor
-from zibaldone.server.cache_sync import sync_caches
+from zibaldone.errors import InvalidInput, NotEncrypted, RecallGivenUp, StorageUnreachable
+from zibaldone.log.audit import Actor, acting
+from zibaldone.server.chores import sync_caches
 from zibaldone.server.gateway.loops import LoopRecalls
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.pool_process import CLEAR_CACHES, MemoryCall, answer_call, answer_calls, framed
@@ -111,7 +111,6 @@ def test_what_is_raised_there_is_raised_here(shared):
 @pytest.mark.wide
 def test_who_acts_is_noted_there(tmp_path):
     """A process knows the door and the key of who asked its server."""
-    from zibaldone.log.audit import acting
 
     async def work(parts, _):
         with acting("gateway", "k1"):
@@ -184,7 +183,7 @@ def test_what_others_forget_is_looked_for(tmp_path):
                 here.add(TOLD[0], user=user)
                 here.recall(QUESTION, user=user)
             bobs = here._wiring.views["messages"]._cache._slots.get("bob")
-            looking = asyncio.create_task(sync_caches(here, poll_s=0.01))
+            looking = asyncio.create_task(sync_caches(here, every_s=0.01))
             elsewhere.forget(user="ann-elsewhere", everything=True)
             until = time.monotonic() + 30
             while "ann-elsewhere" in users_held():
@@ -217,10 +216,10 @@ def test_what_is_added_is_taken_in_before_somebody_asks(tmp_path, monkeypatch):
     taken_in = queue.SimpleQueue()
     monkeypatch.setattr(User, "preload", lambda user: taken_in.put(user.name))
     ours, theirs = socket.socketpair()
-    with ours, theirs, Memory(tmp_path) as memory:
+    with ours, theirs, theirs.makefile("rb") as calls, Memory(tmp_path) as memory:
         memory.add(TOLD[0], user="ann-who-asks")
         memory.recall(QUESTION, user="ann-who-asks")
-        answering = threading.Thread(target=answer_calls, args=(theirs, memory))
+        answering = threading.Thread(target=answer_calls, args=(theirs, calls, memory))
         answering.start()
         for number, user in enumerate(("zoe-who-never-asks", "ann-who-asks")):
             ours.sendall(framed(MemoryCall(number, "add", {"messages": TOLD[1], "user": user}, Actor())))
@@ -310,21 +309,18 @@ def test_the_key_that_a_command_printed_opens_the_memory_there(tmp_path, monkeyp
 @pytest.mark.wide
 def test_a_folder_that_cannot_be_opened_there_is_an_error_of_the_start(tmp_path, monkeypatch):
     """And no process stays."""
-    from zibaldone.errors import NotEncrypted
-
-    async def work(_, __):
-        raise AssertionError
 
     async def run():
         async with AsyncMemory(tmp_path) as memory:
-            parts = MemoryPool(memory, tmp_path, 1)
             monkeypatch.setenv("ZIBALDONE_KEY", "00" * 32)
             parts = MemoryPool(memory, tmp_path, 1)
             with pytest.raises(NotEncrypted):
                 await parts.start()
             await parts.close()
 
+    before = children()
     asyncio.run(run())
+    assert children() <= before
 
 
 @pytest.mark.wide

@@ -6,11 +6,13 @@ It says what a test tells it to, as slowly or as badly, and keeps what it was se
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from zibaldone.server.app import base_url, listening
 from zibaldone.server.settings import ServerSettings
 
 Json = dict[str, Any]
+_Answer = Callable[[Json, "Reply", int], tuple[Json, Iterator[bytes]]]  # whole, and as events
 
 
 @dataclass
@@ -58,25 +61,19 @@ class Sent:
         return json.loads(self.body)
 
 
-def _no_rendering(_: Json) -> tuple[int, object]:
-    return 403, {"error": {"message": "Scale-out endpoints are disabled."}}
-
-
 class FakeUpstream:
     """Answers with `reply`, which a test may replace; `sent` holds the requests."""
 
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.reply: Callable[[Json], Reply] = lambda _: Reply()
-        self.rendering: Callable[[Json], tuple[int, object]] = _no_rendering  # status and body
         self.hung_up = 0  # streams that a client left
         self._count = 0
         app = Starlette(
             routes=[
-                Route("/v1/chat/completions", self._chat, methods=["POST"]),
-                Route("/v1/chat/completions/render", self._render, methods=["POST"]),
-                Route("/v1/responses", self._responses, methods=["POST"]),
-                Route("/v1/messages", self._messages, methods=["POST"]),
+                Route("/v1/chat/completions", partial(self._answer, _chat), methods=["POST"]),
+                Route("/v1/responses", partial(self._answer, _response), methods=["POST"]),
+                Route("/v1/messages", partial(self._answer, _message), methods=["POST"]),
                 Route("/v1/models", self._models),
                 Route("/{path:path}", self._echo, methods=["GET", "POST", "PUT", "DELETE"]),
             ]
@@ -92,8 +89,7 @@ class FakeUpstream:
 
     def start_anew(self) -> None:
         """Know nothing of earlier tests."""
-        self.sent, self.hung_up = [], 0
-        self.reply, self.rendering = lambda _: Reply(), _no_rendering
+        self.sent, self.hung_up, self.reply = [], 0, lambda _: Reply()
 
     def says(self, *texts: str, **options: Any) -> None:
         """Answer with these, one after the other, and then with the last again."""
@@ -116,14 +112,6 @@ class FakeUpstream:
         self._server.force_exit = True
         self._thread.join(10)
 
-    async def _begin(self, request: Request) -> tuple[Json, Reply]:
-        await self._keep(request)
-        body = self.last.json
-        reply = self.reply(body)
-        self._count += 1
-        await asyncio.sleep(reply.delay_s)
-        return body, reply
-
     async def _keep(self, request: Request) -> None:
         headers = dict(request.headers)
         self.sent.append(
@@ -138,190 +126,17 @@ class FakeUpstream:
         await self._keep(request)
         return Response(self.last.body, media_type="application/octet-stream", headers={"x-upstream": "1"})
 
-    async def _render(self, request: Request) -> Response:
-        """Say which tokens a chat's request is, as vLLM does."""
+    async def _answer(self, answer: _Answer, request: Request) -> Response:
+        """Answer in a format, whole or by events."""
         await self._keep(request)
-        status, body = await asyncio.to_thread(self.rendering, self.last.json)
-        return JSONResponse(body, status)
-
-    async def _chat(self, request: Request) -> Response:
-        body, reply = await self._begin(request)
+        body = self.last.json
+        reply = self.reply(body)
+        self._count += 1
+        await asyncio.sleep(reply.delay_s)
         if reply.status != 200:
             return JSONResponse(reply.error, reply.status, headers={"retry-after": "0"})
-        head = {"id": f"chatcmpl-{self._count}", "created": 1, "model": body["model"]}
-        calls = [
-            {"id": i, "type": "function", "function": {"name": name, "arguments": _json(arguments)}}
-            for i, name, arguments in reply.calls
-        ]
-        finish = "tool_calls" if calls else "stop"
-        if not body.get("stream"):
-            message = {"role": "assistant", "content": reply.text or None, "refusal": None}
-            if calls:
-                message["tool_calls"] = calls
-            choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
-            usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-            whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
-            return JSONResponse(whole, headers={"x-request-id": "req-1"})
-
-        def chunk(delta: Json, finish_reason: str | None = None) -> bytes:
-            choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
-            return _event({**head, "object": "chat.completion.chunk", "choices": [choice]})
-
-        def events() -> Iterator[bytes]:
-            yield chunk({"role": "assistant", "content": ""})
-            for piece in _pieces(reply.text):
-                yield chunk({"content": piece})
-            for index, call in enumerate(calls):
-                function = call["function"]
-                yield chunk(
-                    {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}
-                )
-                for piece in _pieces(function["arguments"]):
-                    yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-            if reply.end:
-                if not calls:
-                    yield b": ping\n\n"
-                yield chunk({}, finish)
-                if (body.get("stream_options") or {}).get("include_usage"):
-                    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-                    yield _event({**head, "object": "chat.completion.chunk", "choices": [], "usage": usage})
-                yield b"data: [DONE]\n\n"
-
-        return self._stream(events(), reply)
-
-    async def _responses(self, request: Request) -> Response:
-        body, reply = await self._begin(request)
-        if reply.status != 200:
-            return JSONResponse(reply.error, reply.status)
-        part = {"type": "output_text", "text": reply.text, "annotations": []}
-        output: list[Json] = []
-        if reply.thought:
-            summary = [{"type": "summary_text", "text": reply.thought}]
-            output.append({"type": "reasoning", "id": f"rs_{self._count}", "summary": summary})
-        if reply.text:
-            output.append(
-                {
-                    "type": "message",
-                    "id": f"msg_{self._count}",
-                    "role": "assistant",
-                    "status": "completed",
-                    "content": [part],
-                }
-            )
-        output += [
-            {
-                "type": "function_call",
-                "id": f"fc_{i}",
-                "call_id": i,
-                "name": name,
-                "arguments": _json(arguments),
-                "status": "completed",
-            }
-            for i, name, arguments in reply.calls
-        ]
-        whole = {
-            "id": f"resp_{self._count}",
-            "object": "response",
-            "created_at": 1,
-            "model": body["model"],
-            "output": output,
-            "parallel_tool_calls": True,
-            "tool_choice": "auto",
-            "tools": body.get("tools", []),
-            "status": "completed",
-            "usage": {
-                "input_tokens": 3,
-                "input_tokens_details": {"cached_tokens": 1},
-                "output_tokens": 2,
-                "output_tokens_details": {"reasoning_tokens": 0},
-                "total_tokens": 5,
-            },
-        }
-        if not body.get("stream"):
-            return JSONResponse(whole)
-
-        def events() -> Iterator[bytes]:
-            number = 0
-
-            def event(kind: str, **fields: Any) -> bytes:
-                nonlocal number
-                number += 1
-                return _event({"type": kind, "sequence_number": number - 1, **fields}, name=kind)
-
-            started = {**whole, "output": [], "status": "in_progress"}
-            yield event("response.created", response=started)
-            for index, item in enumerate(output):
-                at = {"output_index": index}
-                if item["type"] == "message":
-                    yield event("response.output_item.added", item={**item, "content": []}, **at)
-                    at |= {"item_id": item["id"], "content_index": 0}
-                    yield event("response.content_part.added", part={**part, "text": ""}, **at)
-                    for piece in _pieces(reply.text):
-                        yield event("response.output_text.delta", delta=piece, logprobs=[], **at)
-                    yield event("response.output_text.done", text=reply.text, logprobs=[], **at)
-                    yield event("response.content_part.done", part=part, **at)
-                elif item["type"] == "reasoning":
-                    yield event("response.output_item.added", item={**item, "summary": []}, **at)
-                else:
-                    yield event("response.output_item.added", item={**item, "arguments": ""}, **at)
-                    at |= {"item_id": item["id"]}
-                    for piece in _pieces(item["arguments"]):
-                        yield event("response.function_call_arguments.delta", delta=piece, **at)
-                    yield event("response.function_call_arguments.done", arguments=item["arguments"], **at)
-                yield event("response.output_item.done", output_index=index, item=item)
-            if reply.end:
-                yield event("response.completed", response=whole)
-
-        return self._stream(events(), reply)
-
-    async def _messages(self, request: Request) -> Response:
-        body, reply = await self._begin(request)
-        if reply.status != 200:
-            return JSONResponse(reply.error, reply.status)
-        content: list[Json] = []
-        if reply.thought:
-            content.append({"type": "thinking", "thinking": reply.thought, "signature": "sig"})
-        content += [{"type": "text", "text": reply.text}] if reply.text else []
-        content += [
-            {"type": "tool_use", "id": i, "name": name, "input": given} for i, name, given in reply.calls
-        ]
-        stop = "tool_use" if reply.calls else "end_turn"
-        whole = {
-            "id": f"msg_{self._count}",
-            "type": "message",
-            "role": "assistant",
-            "model": body["model"],
-            "content": content,
-            "stop_reason": stop,
-            "stop_sequence": None,
-            "usage": {"input_tokens": 3, "output_tokens": 2},
-        }
-        if not body.get("stream"):
-            return JSONResponse(whole)
-
-        def events() -> Iterator[bytes]:
-            def event(kind: str, **fields: Any) -> bytes:
-                return _event({"type": kind, **fields}, name=kind)
-
-            yield event("message_start", message={**whole, "content": [], "stop_reason": None})
-            for index, block in enumerate(content):
-                kind, of, name = _DELTAS[block["type"]]
-                begun = {**block, of: {} if of == "input" else ""}
-                if of == "thinking":
-                    begun["signature"] = ""
-                yield event("content_block_start", index=index, content_block=begun)
-                for piece in _pieces(_json(block[of])):
-                    yield event("content_block_delta", index=index, delta={"type": kind, name: piece})
-                if of == "thinking":
-                    delta = {"type": "signature_delta", "signature": block["signature"]}
-                    yield event("content_block_delta", index=index, delta=delta)
-                yield event("content_block_stop", index=index)
-            if reply.end:
-                delta = {"stop_reason": stop, "stop_sequence": None}
-                yield event("message_delta", delta=delta, usage={"output_tokens": 2})
-                yield event("message_stop")
-
-        return self._stream(events(), reply)
+        whole, events = answer(body, reply, self._count)
+        return self._stream(events, reply) if body.get("stream") else JSONResponse(whole)
 
     def _stream(self, events: Iterator[bytes], reply: Reply) -> Response:
         ended = False
@@ -355,6 +170,137 @@ class _Streamed(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._on_over()
+
+
+def _chat(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[bytes]]:
+    head = {"id": f"chatcmpl-{count}", "created": 1, "model": body["model"]}
+    calls = [
+        {"id": i, "type": "function", "function": {"name": name, "arguments": _json(arguments)}}
+        for i, name, arguments in reply.calls
+    ]
+    finish = "tool_calls" if calls else "stop"
+    message = {"role": "assistant", "content": reply.text or None, "refusal": None}
+    message |= {"tool_calls": calls} if calls else {}
+    choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+
+    def chunk(delta: Json | None, finish_reason: str | None = None, **more: Json) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        choices = [] if delta is None else [choice]
+        return _event({**head, "object": "chat.completion.chunk", "choices": choices, **more})
+
+    def events() -> Iterator[bytes]:
+        yield chunk({"role": "assistant", "content": ""})
+        for piece in _pieces(reply.text):
+            yield chunk({"content": piece})
+        for index, call in enumerate(calls):
+            begun = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
+            yield chunk({"tool_calls": [begun]})
+            for piece in _pieces(call["function"]["arguments"]):
+                yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+        if reply.end:
+            if not calls:
+                yield b": ping\n\n"
+            yield chunk({}, finish)
+            if (body.get("stream_options") or {}).get("include_usage"):
+                yield chunk(None, usage=usage)
+            yield b"data: [DONE]\n\n"
+
+    return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}, events()
+
+
+def _response(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[bytes]]:
+    part = {"type": "output_text", "text": reply.text, "annotations": []}
+    output: list[Json] = []
+    if reply.thought:
+        summary = [{"type": "summary_text", "text": reply.thought}]
+        output.append({"type": "reasoning", "id": f"rs_{count}", "summary": summary})
+    if reply.text:
+        message = {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
+        output.append({**message, "id": f"msg_{count}"})
+    for i, name, arguments in reply.calls:
+        call = {"type": "function_call", "call_id": i, "name": name, "arguments": _json(arguments)}
+        output.append({**call, "id": f"fc_{i}", "status": "completed"})
+    whole = {
+        "id": f"resp_{count}",
+        "object": "response",
+        "created_at": 1,
+        "model": body["model"],
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": body.get("tools", []),
+        "status": "completed",
+        "usage": {
+            "input_tokens": 3,
+            "input_tokens_details": {"cached_tokens": 1},
+            "output_tokens": 2,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 5,
+        },
+    }
+    numbers = itertools.count()
+
+    def event(kind: str, **fields: Any) -> bytes:
+        return _event({"type": kind, "sequence_number": next(numbers), **fields}, name=kind)
+
+    def events() -> Iterator[bytes]:
+        yield event("response.created", response={**whole, "output": [], "status": "in_progress"})
+        for index, item in enumerate(output):
+            at = {"output_index": index}
+            empty = {"message": "content", "reasoning": "summary", "function_call": "arguments"}[item["type"]]
+            begun = {**item, empty: "" if empty == "arguments" else []}
+            yield event("response.output_item.added", item=begun, **at)
+            at |= {"item_id": item["id"]}
+            if item["type"] == "message":
+                at |= {"content_index": 0}
+                yield event("response.content_part.added", part={**part, "text": ""}, **at)
+                for piece in _pieces(reply.text):
+                    yield event("response.output_text.delta", delta=piece, logprobs=[], **at)
+                yield event("response.output_text.done", text=reply.text, logprobs=[], **at)
+                yield event("response.content_part.done", part=part, **at)
+            elif item["type"] == "function_call":
+                for piece in _pieces(item["arguments"]):
+                    yield event("response.function_call_arguments.delta", delta=piece, **at)
+                yield event("response.function_call_arguments.done", arguments=item["arguments"], **at)
+            yield event("response.output_item.done", output_index=index, item=item)
+        if reply.end:
+            yield event("response.completed", response=whole)
+
+    return whole, events()
+
+
+def _message(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[bytes]]:
+    content: list[Json] = []
+    if reply.thought:
+        content.append({"type": "thinking", "thinking": reply.thought, "signature": "sig"})
+    content += [{"type": "text", "text": reply.text}] if reply.text else []
+    content += [{"type": "tool_use", "id": i, "name": name, "input": given} for i, name, given in reply.calls]
+    stop = {"stop_reason": "tool_use" if reply.calls else "end_turn", "stop_sequence": None}
+    head = {"id": f"msg_{count}", "type": "message", "role": "assistant", "model": body["model"]}
+    whole = {**head, "content": content, **stop, "usage": {"input_tokens": 3, "output_tokens": 2}}
+
+    def event(kind: str, **fields: Any) -> bytes:
+        return _event({"type": kind, **fields}, name=kind)
+
+    def events() -> Iterator[bytes]:
+        yield event("message_start", message={**whole, "content": [], "stop_reason": None})
+        for index, block in enumerate(content):
+            kind, of, name = _DELTAS[block["type"]]
+            begun = {**block, of: {} if of == "input" else ""}
+            begun |= {"signature": ""} if of == "thinking" else {}
+            yield event("content_block_start", index=index, content_block=begun)
+            for piece in _pieces(_json(block[of])):
+                yield event("content_block_delta", index=index, delta={"type": kind, name: piece})
+            if of == "thinking":
+                delta = {"type": "signature_delta", "signature": block["signature"]}
+                yield event("content_block_delta", index=index, delta=delta)
+            yield event("content_block_stop", index=index)
+        if reply.end:
+            yield event("message_delta", delta=stop, usage={"output_tokens": 2})
+            yield event("message_stop")
+
+    return whole, events()
 
 
 def _event(data: Json, *, name: str | None = None) -> bytes:

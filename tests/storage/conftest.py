@@ -8,6 +8,14 @@ from pathlib import Path
 import pytest
 from records_rig import NINE, RecordsRig
 
+from zibaldone.views import unit_cache
+
+
+@pytest.fixture
+def early_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes are saved from three messages on."""
+    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
+
 
 @pytest.fixture(params=["files", pytest.param("s3", marks=pytest.mark.wide)])
 def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RecordsRig]:

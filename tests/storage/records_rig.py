@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -190,20 +189,3 @@ class RecordsRig:
     def stored(self) -> set[str]:
         """Blocks that the store has."""
         return {key for key, _ in self.blocks.names()}
-
-    @contextmanager
-    def dying_before_the_commit(self) -> Iterator[None]:
-        """Every write transaction dies when all its statements are done."""
-        write = self.database.write
-
-        @contextmanager
-        def dying(*users: str) -> Iterator[object]:
-            with write(*users) as connection:
-                yield connection
-                raise Crash
-
-        self.database.write = dying  # type: ignore[method-assign]
-        try:
-            yield
-        finally:
-            self.database.write = write  # type: ignore[method-assign]

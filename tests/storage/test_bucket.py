@@ -43,10 +43,12 @@ CURRENT = "SELECT key FROM saved_indexes WHERE \"user\" = 'ann' AND state = 'cur
 WORDS = "The clinic in Delfshaven says that the Qantril pump of size {} fits me."
 
 
+pytestmark = pytest.mark.usefixtures("early_indexes")
+
+
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Indexes are saved from three messages on; a bucket's requests are given up soon."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
+def soon(monkeypatch):
+    """A bucket's requests are given up soon."""
     monkeypatch.setattr(bucket_module, "_FIRST_PAUSE_S", 0.001)
     monkeypatch.setattr(bucket_module, "_REQUEST_S", 0.2)
 
@@ -137,12 +139,12 @@ def test_an_object_is_never_overwritten(bucket, objects):
 
 
 def test_a_listing_of_several_pages_is_whole(bucket, objects):
-    """Sorted, with sizes, and of this memory alone."""
+    """Sorted, and of this memory alone."""
     bucket.page = 2
     for number in range(5):
         objects.create(f"u/{number}", b"x" * number)
     Bucket(bucket_url(bucket.url), "other").create("u/9", b"x")
-    assert [(key, size) for key, _, size in objects.list()] == [(f"u/{n}", n) for n in range(5)]
+    assert [key for key, _ in objects.list()] == [f"u/{number}" for number in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -230,14 +232,63 @@ def test_another_bucket_is_refused(memory, bucket, place):
         assert other.admin.check().ok
 
 
-def test_a_memory_with_blocks_keeps_them_where_they_are(place, bucket):
-    """It is said when the memory is made, or at least before it has any."""
+@pytest.fixture
+def begun_without(place):
+    """A memory with blocks beside its rows; gives how many, and what it recalls from them."""
     with open_memory(place, **SETTINGS) as memory:
-        memory.add([WORDS.format(number) for number in range(12)], user="ann")
+        fill(memory)
+        return local_blocks(memory), recalled(memory)
+
+
+def local_blocks(memory):
+    """How many blocks lie beside the rows."""
+    with memory._database.read() as connection:
+        rows = connection.execute(text("SELECT count(*) FROM stored_objects WHERE kind = 'block'"))
+        return rows.scalar_one() + len([*(memory.path / "blocks").rglob("*.block")])
+
+
+def recalled(memory):
+    """What both users' chunks say."""
+    return [
+        memory.recall("Qantril", user=user, views=["chunks"], min_confidence=0).text
+        for user in ("ann", "bea")
+        if memory.messages(user=user)
+    ]
+
+
+def test_blocks_of_before_the_bucket_are_read_where_they_lie(begun_without, place, bucket):
+    """New ones go to the bucket; a rebuild has the rest there, and forgetting reaches both places."""
+    there, expected = begun_without
+    assert there > 2
+    with open_memory(place, blocks=bucket.url, **SETTINGS) as memory:
+        assert recalled(memory) == expected
+        assert memory.admin.check().ok
+        memory.add([WORDS.format(number) for number in range(100, 112)], user="cid")
         memory.maintain()
-    with pytest.raises(InvalidInput, match="has blocks already"):
-        open_memory(place, blocks=bucket.url, **SETTINGS)
-    assert bucket.objects == {}
+        assert kinds(bucket)[0] > 0
+        assert local_blocks(memory) == there
+    with open_memory(place, **SETTINGS) as memory:
+        assert recalled(memory) == expected
+        receipt = memory.forget(user="bea", everything=True, keep_texts=True)
+        assert memory.admin.verify(receipt).leftovers == ()
+        assert 0 < local_blocks(memory) < there
+        memory.builds.rebuild(user="ann", view="chunks")
+        memory.maintain()
+        assert local_blocks(memory) == 0
+        assert recalled(memory) == expected[:1]
+        assert memory.admin.check().ok
+
+
+def test_a_move_that_an_earlier_version_began_is_undone(begun_without, place, bucket):
+    """All blocks are where they were; the copies go, whatever was forgotten of them meanwhile."""
+    there, expected = begun_without
+    bucket.objects["tests/moved/blocks/u/k"] = (b"a copy", datetime.now(UTC))
+    with open_memory(place, **SETTINGS) as memory, memory._database.write() as connection:
+        row = {"url": bucket.url}
+        connection.execute(text("INSERT INTO bucket (id, url, moving) VALUES ('moved', :url, 1)"), row)
+    with open_memory(place, **SETTINGS) as memory:
+        assert (memory._database.bucket, bucket.objects) == (None, {})
+        assert (local_blocks(memory), recalled(memory)) == (there, expected)
 
 
 def test_a_bucket_and_a_key_do_not_go_together(tmp_path, bucket):
@@ -261,9 +312,14 @@ def test_who_does_not_know_of_the_bucket_yet_writes_nothing_beside_it(place, buc
         before.add([WORDS.format(number) for number in range(12)], user="ann")
         with open_memory(place, blocks=bucket.url, **SETTINGS):
             assert ["open it again" in late.reason for late in before.maintain().behind] == [True]
-        with before._database.read() as connection:
-            assert connection.execute(text("SELECT count(*) FROM stored_objects")).scalar_one() == 0
+        assert local_blocks(before) == 0
+        with open_memory(place, **SETTINGS) as after:
+            fill(after)
+        assert not before.forget(user="ann", everything=True).purged
     assert not list((before.path / "index").rglob("*.index"))
+    with open_memory(place, **SETTINGS) as after:
+        after.maintain()
+        assert not any(WORDS.format(3).encode() in data for data, _ in bucket.objects.values())
 
 
 def test_a_bucket_that_overwrites_is_refused(tmp_path, bucket, monkeypatch):

@@ -28,6 +28,8 @@ from zibaldone.views import unit_cache
 
 dbapi2 = pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
 
+pytestmark = pytest.mark.usefixtures("early_indexes")
+
 KEY = bytes(range(32))
 PHRASE = "correct horse battery staple"
 SECRET = "Quetzalcoatl"
@@ -43,12 +45,6 @@ TALK = [
     }
     for day in range(1, 25)
 ]
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Indexes are saved early."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
 
 
 @pytest.fixture
@@ -315,7 +311,7 @@ def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted):
     (left / "zibaldone.sqlite3-wal").write_text(SECRET)
     seen = []
 
-    def opens(_name, done, _of):
+    def opens(done, _of):
         if done:
             encrypted()
             seen.append(copies(memory))

@@ -1,13 +1,10 @@
 """Migrations: a folder gets to the tables of schema.py, whole or not at all, and never back."""
 
-import sqlite3
-
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from zibaldone import Memory, NewerSchema, StorageError
+from zibaldone import Memory, NewerSchema
 from zibaldone.storage import schema
-from zibaldone.storage.folder_layout import FILE
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.opening import open_database
 
@@ -127,17 +124,3 @@ def test_a_newer_folder(tmp_path):
     with pytest.raises(NewerSchema, match=rf"schema {newer}, .* upgrade with pip install -U"):
         Memory(tmp_path)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
-
-
-def test_a_refused_folder_is_not_held_open(tmp_path):
-    """After a refusal no connection stays: the file can be opened by whoever it belongs to."""
-    connection = sqlite3.connect(tmp_path / FILE)
-    connection.execute("CREATE TABLE notes (text)")
-    connection.close()
-    with pytest.raises(StorageError):
-        Memory(tmp_path)
-    connection = sqlite3.connect(tmp_path / FILE, timeout=0)
-    connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-    connection.execute("INSERT INTO notes VALUES ('x')")
-    connection.commit()
-    connection.close()

@@ -11,14 +11,6 @@ from zibaldone.views.chunks.storage.placement import Placement
 from zibaldone.views.chunks.storage.records import Record, release
 
 
-def test_a_staged_record_is_readable_at_once(rig: RecordsRig):
-    """Staging needs no block, and reading it reads none."""
-    rig.stage({1: b"one"})
-    with rig.database.read() as connection:
-        found = rig.store.fetch(connection, ANN, [1, 2])
-    assert (found, rig.blocks.reads, rig.sizes()) == ({1: b"one"}, 0, [])
-
-
 def test_two_users_never_share_a_block(rig: RecordsRig):
     """Nor two namespaces, nor two generations."""
     owners = [(ANN, "s"), (ANN, "t"), (BOB, "s"), (Generation("ann", 2, "", 0), "s")]

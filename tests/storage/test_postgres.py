@@ -187,11 +187,9 @@ def test_somebody_else_s_database(postgres):
     assert postgres.run("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", "foreign_one") == [(1,)]
 
 
-def test_what_is_saved_beside_the_rows_goes_with_what_is_forgotten(memory, monkeypatch):
+@pytest.mark.usefixtures("early_indexes")
+def test_what_is_saved_beside_the_rows_goes_with_what_is_forgotten(memory):
     """A saved index is the rows' neighbour: another process begins with it, and forgetting reaches it."""
-    from zibaldone.views import unit_cache
-
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
     memory.add([f"The moss of day {number} is green." for number in range(4)], user="ann")
     memory.maintain()
     with memory._database.read() as connection:

@@ -55,6 +55,8 @@ def test_the_check_names_missing_and_torn_blocks(nine: RecordsRig):
 
 # Anything, in any order.
 
+MOMENTS = [f"{when} {what}" for when in ("before", "after") for what in ("put", "delete")]
+
 
 class AnyOrder(RuleBasedStateMachine):
     """Random operations of two users against a dictionary each."""
@@ -128,14 +130,18 @@ class AnyOrder(RuleBasedStateMachine):
             self._is_forgotten(owner, ids)
         self.rig.blocks.hooks.clear()
 
-    @rule(owner=owners, moment=st.sampled_from(["before put", "after put"]), group=many)
+    @rule(owner=owners, moment=st.sampled_from(MOMENTS), group=many)
     def die_while_moving(self, owner, moment, group):
-        """And start again."""
+        """All that is stored agrees at once; and start again. A commit is whole: before it is after a put."""
         self.rig.blocks.hooks[moment] = die
         try:
             self.rig.flush(owner)
             self.rig.repack([group], owner)
+            self.rig.collect(companions(group), owner)
+            release(self.rig.database, self.rig.store)
         except Crash:
+            assert self.rig.faults(owner) == []
+            assert self.rig.data(owner) == self.model[owner.user]
             self.rig.restart()
         self.rig.blocks.hooks.clear()
 

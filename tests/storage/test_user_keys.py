@@ -28,7 +28,6 @@ from zibaldone import (
     StorageUnusable,
     WrongKey,
     encrypt_folder,
-    log,
 )
 from zibaldone.api.config import DEFAULT_VIEWS
 from zibaldone.engine import maintenance, shredding
@@ -37,9 +36,10 @@ from zibaldone.storage import keyring as keyrings
 from zibaldone.storage.key_places import KeyFolder
 from zibaldone.storage.schema import blocks, chunks, hierarchy_episodes, metadata
 from zibaldone.testing import HashEmbedder, ScriptedModel
-from zibaldone.views import unit_cache
 
 pytest.importorskip("cryptography", reason="pip install 'zibaldone[encryption]'")
+
+pytestmark = pytest.mark.usefixtures("early_indexes")
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 # Long enough not to stand in sealed bytes by chance, which a word of five letters does once in a while.
@@ -58,12 +58,6 @@ TALK = [
     }
     for day in range(1, 13)
 ]
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    """Indexes are saved early."""
-    monkeypatch.setattr(unit_cache, "_LEAST_SAVED", 3)
 
 
 @pytest.fixture
@@ -559,18 +553,3 @@ def test_the_command_line_shreds(run, tmp_path, monkeypatch):
     assert (code, "key is destroyed" in out) == (0, True)
     assert run("forget", "--verify", receipt)[0] == 0
     assert run("forget", "--seq", "1", "--shred")[0] == 2
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize("place", ["postgres"], indirect=True)
-def test_a_standby_opens_what_the_primary_sealed(sealed, anywhere):
-    """With the primary's keys."""
-    memory = filled(sealed())
-    pytest.importorskip("psycopg")
-    from zibaldone.storage.standby import StandbyDatabase
-
-    standby = StandbyDatabase(anywhere("memory"), memory._database)
-    with standby.read("ann") as connection:
-        assert [message.content for message in log.read(connection, "ann", limit=1)] == [TALK[0]["content"]]
-        assert len(log.read(connection, "ann", session="garden of Quetzalcoatl")) == len(TALK)
-    standby.close()

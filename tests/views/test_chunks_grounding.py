@@ -1,40 +1,25 @@
 """A model's notes of chunks are held against the sources that they name: nothing else is kept."""
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
+from chunk_talk import FILLER, OTHERS, has, maintained
 
 from chunk_model import chunk_model, compress, joint
 from zibaldone import MemAttention
 
-NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
 SECRET = "My password is Rumpelstilz. Marguerite knows."
-EARLIER = [SECRET, "My neighbour Otto repairs clocks in his cellar.", "The bakery opens at six on Tuesdays."]
-LATER = [
-    "My sister plays the bassoon in Vienna on Mondays.",
-    "The rent of the flat is 900 euros since last year.",
-    "I read a novel about a lighthouse keeper in Norway.",
-]
+EARLIER = [SECRET, *FILLER[1:]]
 
 
 @pytest.fixture
 def remembering(opened):
-    """A memory whose model makes a chunk of EARLIER and then one of LATER."""
+    """A memory whose model makes a chunk of EARLIER and then one of OTHERS."""
 
     def remember(**tasks):
         memory = opened(
             maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=40), chat=chunk_model(**tasks)
         )
-        for start, contents in ((0, EARLIER), (3, LATER)):
-            times = [NOW + timedelta(hours=start + i) for i in range(3)]
-            memory.add(
-                [
-                    {"content": content, "name": "Ann", "session": "1", "time": time}
-                    for content, time in zip(contents, times, strict=True)
-                ],
-                user="ann",
-            )
-            memory.maintain(user="ann")
+        maintained(memory, *EARLIER)
+        maintained(memory, *OTHERS)
         return memory
 
     return remember
@@ -46,17 +31,6 @@ def chunk_texts(memory, number):
     return {item.sources: item.text for item in chunk.items}
 
 
-def has(memory, *secrets):
-    """Those of these words that any file of the folder has, in any case."""
-    files = [path.read_bytes().lower() for path in memory.path.rglob("*") if path.is_file()]
-    return [word for word in secrets if any(word.lower().encode() in data for data in files)]
-
-
-def leaking(task, **fields):
-    """A model's answer with these fields in place of its own."""
-    return lambda given: {**task(given), **fields}
-
-
 def test_no_word_of_a_related_chunk_gets_into_a_new_one(remembering):
     """The model is shown related chunks when it refines a new one; forgetting them takes all their words."""
     notes = [
@@ -64,7 +38,7 @@ def test_no_word_of_a_related_chunk_gets_into_a_new_one(remembering):
         {"text": "The rent of the flat is 900 euros, says Marguerite.", "sources": [2]},
         {"text": "Ann read a novel about a lighthouse keeper in Norway.", "sources": [3]},
     ]
-    memory = remembering(joint_compact=leaking(joint, items=notes))
+    memory = remembering(joint_compact=lambda given: {**joint(given), "items": notes})
     assert memory.forget(user="ann", seqs=[1]).purged
     assert has(memory, "Rumpelstilz", "Marguerite") == []
     assert set(chunk_texts(memory, 2)) == {(4,), (5,), (6,)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from chunk_talk import recalled, sources, texts
 
 from chunk_model import chunk_model
-from memories import with_filter
 from zibaldone import MemAttention, Placement
 from zibaldone.storage.schema import chunk_sources
 from zibaldone.views.own_rows import generations
@@ -30,24 +30,12 @@ def said(memory, topics=TOPICS, session="s"):
     return memory.maintain()
 
 
-def recalled(memory, query, **options):
-    """Evidence of the chunks view alone."""
-    return memory.recall(
-        query, **with_filter(**{"user": "ann", "views": ["chunks"], "min_confidence": 0} | options)
-    )
-
-
 def places(memory):
     """The block of each chunk; None for one that is staged."""
     with memory._database.read() as connection:
         generation = generations(connection, chunk_sources, "ann")[-1]
         found = memory._wiring.chunks.store.places(connection, generation)
     return {place.id: place.block for place in found}
-
-
-def texts(memory):
-    """All items of all chunks."""
-    return sorted(item.text for chunk in memory.user("ann").chunks() for item in chunk.items)
 
 
 @pytest.fixture
@@ -103,10 +91,9 @@ def test_the_model_s_selection_decides_what_is_recalled(opened):
     said(memory)
     found = recalled(memory, "What about the river?")
     assert shown[-1] == len(TOPICS)
-    assert {seq for evidence in found.evidence for seq in evidence.sources} == {4, 5, 6, 13, 14, 15}
+    assert sources(found) == {4, 5, 6, 13, 14, 15}
     cut = recalled(memory, "What about the river?", budget_tokens=75)
-    assert {seq for evidence in cut.evidence for seq in evidence.sources} <= {13, 14, 15}
-    assert cut.evidence
+    assert set() < sources(cut) <= {13, 14, 15}
 
 
 def test_a_recall_within_a_session_has_that_session_as_its_namespace(opened):
@@ -161,21 +148,17 @@ def test_a_model_says_what_to_co_locate(opened):
     assert {block for number, block in here.items() if number not in (1, 6)} == {None}
 
 
-def test_chunks_that_were_read_together_and_forgotten_do_not_move(memory):
-    """What a recall has noted is of before the forgetting."""
+@pytest.mark.parametrize("relocation", [False, True])
+def test_nothing_moves_unless_wanted_nor_what_was_forgotten(opened, relocation):
+    """What a recall has noted is of before the forgetting; by default it leaves no work behind."""
+    akin = replace(Placement.paper(), tau_assoc=0.0)
+    config = replace(PAPER, relocation=relocation)
+    memory = opened(maintained=["chunks"], chunks=config, placement=akin, chat=None)
     said(memory)
     recalled(memory, "river bassoon")
-    memory.forget(user="ann", seqs=[1, 2, 3])
-    memory.maintain()
-    assert memory.admin.check().faults == ()
-    assert not any("river" in text for text in texts(memory))
-
-
-def test_nothing_is_noted_nor_moved_by_default(opened):
-    """A recall leaves no work behind."""
-    config = replace(PAPER, relocation=False)
-    memory = opened(maintained=["chunks"], chunks=config, chat=None)
-    said(memory)
-    recalled(memory, "river bassoon")
+    if relocation:
+        memory.forget(user="ann", seqs=[1, 2, 3])
     memory.maintain()
     assert set(places(memory).values()) == {None}
+    assert memory.admin.check().faults == ()
+    assert any("river" in text for text in texts(memory)) is not relocation

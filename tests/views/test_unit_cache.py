@@ -100,12 +100,12 @@ def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
 def test_the_room_is_set_in_megabytes(monkeypatch):
     """Or it is a part of the machine's memory, and of a container's where that is less."""
     monkeypatch.setenv("ZIBALDONE_INDEX_MB", "300")
-    assert index_bytes(Config().with_environment("memory").index_mb) == 300_000_000
+    assert index_bytes(Config().with_environment().index_mb) == 300_000_000
     monkeypatch.setenv("ZIBALDONE_INDEX_MB", "0")
     with pytest.raises(InvalidInput, match="ZIBALDONE_INDEX_MB must be a whole number of at least 1"):
-        Config().with_environment("memory")
+        Config().with_environment()
     monkeypatch.delenv("ZIBALDONE_INDEX_MB")
-    assert index_bytes(Config().with_environment("memory").index_mb) >= 2**24
+    assert index_bytes(Config().with_environment().index_mb) >= 2**24
 
 
 @pytest.mark.parametrize(("limit", "expected"), [("16777216\n", 2**21), ("max\n", None), (None, None)])

@@ -28,6 +28,11 @@ def test_values_are_bounded_together_and_the_newest_is_kept():
     cache.drop("a", AT_2)
     cache.put("c", "x" * 5, AT_2)
     assert [bool(cache.get(user)) for user in "abc"] == [False, True, True]
+    few = UserCache(2)
+    for user in "abc":
+        few.put(user, user.upper(), AT_1)
+        few.get("a")
+    assert [few.get(user) for user in "abc"] == ["A", None, "C"]  # the least recently used goes first
 
 
 def test_nothing_of_before_a_forgetting_comes_back():
@@ -38,6 +43,8 @@ def test_nothing_of_before_a_forgetting_comes_back():
     assert not cache.put("a", "late", AT_1)
     assert "a" not in cache.users()
     assert cache.put("a", "new", AT_2)
+    assert not cache.put("a", "old", AT_1)  # nor does an older value replace a newer one
+    assert cache.get("a") == "new"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
@@ -75,15 +82,6 @@ def test_one_at_a_time_has_a_users_turn_and_others_do_not_wait():
     assert turns._turns == {}
 
 
-def test_the_least_recently_used_goes_first():
-    """A value that was asked for stays longer than one that was not."""
-    cache = UserCache(2)
-    for user in "abc":
-        cache.put(user, user.upper(), AT_1)
-        cache.get("a")
-    assert [cache.get(user) for user in "abc"] == ["A", None, "C"]
-
-
 def test_who_comes_again_takes_the_place_of_who_has_gone():
     """Somebody new at once; who was here before, once one who has a place was not here in between."""
     cache = UserCache(99, most_size=8, size=len)
@@ -103,11 +101,3 @@ def asked_in_turns(cache: UserCache[str], users: str) -> str:
         else:
             there += user
     return there
-
-
-def test_an_older_value_does_not_replace_a_newer():
-    """The newer was made of more."""
-    cache = UserCache(9)
-    cache.put("a", "new", UserState(5, 5, 0))
-    assert not cache.put("a", "old", AT_1)
-    assert cache.get("a") == "new"

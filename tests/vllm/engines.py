@@ -6,7 +6,6 @@ import json
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -27,12 +26,8 @@ from transformers import (
     Qwen3Config,
 )
 
-from zibaldone import AsyncMemory, Config, Memory
-from zibaldone.api.aio import wrapped
+from zibaldone import Config, Memory
 from zibaldone.api.kv import KVMemory, KVPrompt
-from zibaldone.server.app import base_url, create_app, listening, server_of
-from zibaldone.server.keys import KeyStore
-from zibaldone.server.settings import ServerSettings
 from zibaldone.testing import FrozenClock
 
 TOKENS = 12  # of an answer
@@ -150,8 +145,6 @@ class Server:
     """vLLM's own server with the connector, on the loopback."""
 
     def __init__(self, owner: Owner, log: Path) -> None:
-        template = log.with_name("template.jinja")
-        template.write_text("BOS {% for m in messages %}{{ m.content }} END {% endfor %}SAY")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
@@ -164,7 +157,6 @@ class Server:
                 *("--dtype", "float32", "--enforce-eager", "--max-model-len", "512"),
                 *("--block-size", str(_BLOCK), "--enable-prompt-tokens-details"),
                 *("--kv-transfer-config", json.dumps(transfer)),
-                *("--enable-scale-out", "--chat-template", str(template)),
             ],
             stdout=self._log,
             stderr=subprocess.STDOUT,
@@ -182,52 +174,23 @@ class Server:
                 return
         raise AssertionError(f"vLLM did not start: {Path(self._log.name).read_text()[-3000:]}")
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
-
     def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """The response of /v1/completions to a greedy request."""
-        return posted(f"{self.url}/completions", body)
+        greedy = {"temperature": 0, "max_tokens": TOKENS, "min_tokens": TOKENS}
+        whole = {"model": "tiny", **greedy, "logit_bias": dict.fromkeys(map(str, _MARKS), -100), **body}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/v1/completions",
+            json.dumps(whole).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=_PATIENCE_S) as response:
+            made: dict[str, Any] = json.load(response)
+        return made
 
     def close(self) -> None:
         self._process.terminate()
         self._process.wait(60)
         self._log.close()
-
-
-@contextmanager
-def gateway(owner: Owner, upstream: str) -> Iterator[str]:
-    """A gateway of the owner's memory before vLLM; gives its address."""
-    settings = ServerSettings(port=0, upstream=upstream, recall_timeout_ms=60_000)
-    model, opened = AutoModelForCausalLM.from_pretrained(owner.path, dtype="auto"), AsyncMemory(owner.folder)
-    kv = KVMemory(model, owner.kv._encoder.tokenizer, wrapped(opened), config=owner.kv.config)
-    bound = listening(settings)
-    app = create_app(opened, settings=settings, keys=KeyStore(owner.folder), kv=kv)
-    server = server_of(app, settings)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield base_url(bound)
-    finally:
-        server.should_exit = True
-        thread.join(60)
-
-
-def posted(url: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
-    """The response to a greedy request."""
-    greedy = {"temperature": 0, "max_tokens": TOKENS, "min_tokens": TOKENS}
-    whole = {"model": "tiny", **greedy, "logit_bias": dict.fromkeys(map(str, _MARKS), -100), **body}
-    head = {
-        "Content-Type": "application/json",
-        **{name.replace("_", "-"): it for name, it in headers.items()},
-    }
-    request = urllib.request.Request(url, json.dumps(whole).encode(), head)
-    with urllib.request.urlopen(request, timeout=_PATIENCE_S) as response:
-        made: dict[str, Any] = json.load(response)
-    return made
 
 
 def text_of(response: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ pytest.importorskip(
     "vllm", reason="no vllm: make test-vllm installs it where there is a build for this machine"
 )
 
-from engines import FAMILIES, TOKENS, Owner, Server, gateway, generated, offline, posted, reused, text_of
+from engines import FAMILIES, TOKENS, Owner, Server, generated, offline, reused, text_of
 
 QUESTION, OTHER = "w3 w4 w5 w40", "w50 w60 w3"
 
@@ -53,21 +53,6 @@ def test_prefixes_are_not_mixed_up(owner, server):
     loaded = response["kv_transfer_params"]["zibaldone"]["loaded_tokens"]
     assert loaded < again.memory_tokens, "whole blocks of vLLM's own were at hand"
     assert reused(response) == again.memory_tokens
-
-
-def test_a_chat_through_the_gateway(owner, server):
-    """An agent changes its address: its chat is answered with memory as keys, token for token."""
-    with gateway(owner, server.url) as url:
-        chat = {"messages": [{"role": "system", "content": "w70"}, {"role": "user", "content": QUESTION}]}
-        response = posted(f"{url}/v1/chat/completions", chat, x_memory_user="ann", x_memory_session="new")
-    loaded = response["kv_transfer_params"]["zibaldone"]["loaded_tokens"]
-    assert response["memory"]["kv_tokens"] == loaded > 0
-    assert response["usage"]["prompt_tokens"] > loaded
-    rendered = owner.kv._encoder.tokenizer(f"BOS w70 END {QUESTION} END SAY", add_special_tokens=False)
-    seqs = [cited["seq"] for cited in response["memory"]["citations"]]
-    prompt = owner.prompt(QUESTION, seqs, rendered=rendered["input_ids"])
-    assert (prompt.memory_tokens, prompt.ids[-4:]) == (loaded, tuple(rendered["input_ids"][-4:]))
-    assert response["choices"][0]["message"]["content"].strip() == text_of(server.complete(prompt.body()))
 
 
 def test_another_s_memory(owner, server):

@@ -15,7 +15,7 @@ import inspect
 import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from zibaldone.api.items import ItemPut, StoredItem
 from zibaldone.api.memory import Memory
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
 
 ROOT = "/memories"
+_COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _NAMESPACE = "files"  # what the namespaces of files begin with among a user's items
 _MOST_LINES = 999_999
 _NUMBER_WIDTH = 6
@@ -72,22 +73,15 @@ class MemoryFiles:
         if not isinstance(command, Mapping):
             raise InvalidInput(f"a command must be a mapping, not {shown(command)}")
         name = command.get("command")
-        methods: dict[str, Callable[..., str]] = {
-            "view": self.view,
-            "create": self.create,
-            "str_replace": self.str_replace,
-            "insert": self.insert,
-            "delete": self.delete,
-            "rename": self.rename,
-        }
-        if name not in methods:
+        if name not in _COMMANDS:
             raise InvalidInput(f"Unknown command: {name}")
+        method: Callable[..., str] = getattr(self, name)
         given = {key: value for key, value in command.items() if key != "command" and value is not None}
         try:
-            inspect.signature(methods[name]).bind(**given)
+            inspect.signature(method).bind(**given)
         except TypeError as error:
             raise InvalidInput(f"Invalid parameters of {name}: {error}") from error
-        return methods[name](**given)
+        return method(**given)
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder's files, two levels deep, or a file's lines with their numbers."""
@@ -97,11 +91,9 @@ class MemoryFiles:
             return _numbered(path, tree.files[parts].text, view_range)
         if not tree.is_folder(parts):
             raise _missing(path)
-        lines = [f"{_size(tree.bytes_of(parts))}\t{path}"]
-        lines += [
-            f"{_size(tree.bytes_of(parts + inner))}\t{shown_as}" for inner, shown_as in _listed(tree, parts)
-        ]
         head = f"Here're the files and directories up to {_LEVELS} levels deep in {path},"
+        listed = [((), path), *_listed(tree, parts)]
+        lines = (f"{_size(tree.bytes_of(parts + inner))}\t{shown_as}" for inner, shown_as in listed)
         return "\n".join([f"{head} excluding hidden items and {_UNLISTED}:", *lines])
 
     def create(self, path: str, file_text: str) -> str:
@@ -129,7 +121,8 @@ class MemoryFiles:
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
                 )
             if times > 1:
-                lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in _places(text, old))
+                places = (place for place in range(len(text)) if text.startswith(old, place))
+                lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
                 raise InvalidInput(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines:"
                     f" {lines}. Please ensure it is unique"
@@ -231,42 +224,32 @@ class MemoryFiles:
 
 def memory_tool(files: MemoryFiles) -> BetaAbstractMemoryTool:
     """The files as a tool of Anthropic's SDK, for its tool runner. Raises MissingExtra without the SDK."""
-    sdk = _sdk()
 
-    class _MemoryTool(sdk.BetaAbstractMemoryTool):  # type: ignore[misc, name-defined] # imported just now
+    class _MemoryTool(_sdk().BetaAbstractMemoryTool):  # type: ignore[misc] # imported just now
         def call(self, input: object) -> str:  # noqa: A002 - the SDK's word
             return _answer(files, input)
 
-        def execute(self, command: Any) -> str:
-            return _answer(files, command)
-
-        view = create = str_replace = insert = delete = rename = execute
+        view = create = str_replace = insert = delete = rename = execute = call
 
         def clear_all_memory(self) -> str:
             return files.clear()
 
-    tool: BetaAbstractMemoryTool = _MemoryTool()
-    return tool
+    return cast("BetaAbstractMemoryTool", _MemoryTool())
 
 
 def async_memory_tool(files: MemoryFiles) -> BetaAsyncAbstractMemoryTool:
     """As `memory_tool`, for the SDK's asynchronous client."""
-    sdk = _sdk()
 
-    class _AsyncMemoryTool(sdk.BetaAsyncAbstractMemoryTool):  # type: ignore[misc, name-defined]
+    class _AsyncMemoryTool(_sdk().BetaAsyncAbstractMemoryTool):  # type: ignore[misc]
         async def call(self, input: object) -> str:  # noqa: A002
             return await in_thread(_answer, files, input)
 
-        async def execute(self, command: Any) -> str:
-            return await in_thread(_answer, files, command)
-
-        view = create = str_replace = insert = delete = rename = execute
+        view = create = str_replace = insert = delete = rename = execute = call
 
         async def clear_all_memory(self) -> str:
             return await in_thread(files.clear)
 
-    tool: BetaAsyncAbstractMemoryTool = _AsyncMemoryTool()
-    return tool
+    return cast("BetaAsyncAbstractMemoryTool", _AsyncMemoryTool())
 
 
 def _sdk() -> Any:
@@ -302,10 +285,6 @@ def _parts(path: object) -> Parts:
 
 def _missing(path: str) -> InvalidInput:
     return InvalidInput(f"The path {path} does not exist. Please provide a valid path.")
-
-
-def _places(text: str, old: str) -> list[int]:
-    return [place for place in range(len(text)) if text.startswith(old, place)]
 
 
 def _listed(tree: _Tree, folder: Parts) -> list[tuple[Parts, str]]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
+from operator import ge, gt, le, lt
 from typing import Any
 
 from zibaldone.api.items import ItemPut, Items, StoredItem
@@ -167,12 +168,10 @@ class ZibaldoneStore(BaseStore):
         raise InvalidInput(f"not an operation of a store: {shown(op)}")
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        wanted = op.filter
+        wanted = op.filter or {}
 
         def passes(item: StoredItem) -> bool:
-            return all(
-                _matches(item.value.get(name), condition) for name, condition in (wanted or {}).items()
-            )
+            return all(_matches(item.value.get(name), condition) for name, condition in wanted.items())
 
         items = self._items(op.namespace_prefix).search(
             (_ROOT, *op.namespace_prefix),
@@ -267,8 +266,8 @@ def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
         raise InvalidInput(f"a namespace is matched by 'prefix' or 'suffix', not {shown(kind)}")
     if len(namespace) < len(path):
         return False
-    part = namespace[: len(path)] if kind == "prefix" else namespace[len(namespace) - len(path) :]
-    return all(wanted in (_ANY, name) for wanted, name in zip(path, part, strict=True))
+    part = namespace if kind == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in (_ANY, name) for wanted, name in zip(path, part, strict=False))
 
 
 def _matches(value: object, condition: object) -> bool:
@@ -283,17 +282,12 @@ def _matches(value: object, condition: object) -> bool:
         return (
             isinstance(value, list | tuple)
             and len(value) == len(condition)
-            and all(_matches(inner, other) for inner, other in zip(value, condition, strict=True))
+            and all(map(_matches, value, condition))
         )
     return value == condition
 
 
-_ORDERS: Mapping[str, Callable[[float, float], bool]] = {
-    "$gt": lambda value, other: value > other,
-    "$gte": lambda value, other: value >= other,
-    "$lt": lambda value, other: value < other,
-    "$lte": lambda value, other: value <= other,
-}
+_ORDERS: Mapping[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
 
 
 def _compares(value: object, operator: str, other: object) -> bool:

@@ -102,11 +102,10 @@ class MemorySession:
 
     async def _items(self, most: int | None) -> list[tuple[int, TResponseInputItem]]:
         """The newest items, each with its message's seq; None or a negative number: all of them."""
-        last = most if most is not None and most >= 0 else None
+        last = most = most if most is not None and most >= 0 else None
+        session = Filter(session=self.session_id)
         while True:
-            messages = await self._memory.messages(
-                user=self._user, filter=Filter(session=self.session_id), last=last
-            )
+            messages = await self._memory.messages(user=self._user, filter=session, last=last)
             items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
             if last is None or most is None or len(messages) < last:
                 return items

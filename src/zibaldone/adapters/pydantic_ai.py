@@ -81,12 +81,8 @@ class UserMemory(AbstractCapability[AgentDepsT]):
         self._seen = list(ctx.messages)
         messages = request_context.messages
         turns = [turn for message in messages for turn in _turns(message)]
-        recalled = await recalled_for(
-            self.memory,
-            turns,
-            user=self._user_of(ctx),
-            budget_tokens=self.budget_tokens,
-        )
+        user = self._user_of(ctx)
+        recalled = await recalled_for(self.memory, turns, user=user, budget_tokens=self.budget_tokens)
         if not recalled:
             return request_context
         return replace(request_context, messages=_with_quotation(messages, recalled.quoted()))
@@ -159,15 +155,13 @@ def _session_of(ctx: RunContext[Any]) -> str:
 def _with_quotation(messages: Sequence[ModelMessage], text: str) -> list[ModelMessage]:
     """With one more part right before the user's last prompt; messages that are kept elsewhere stay."""
     changed = list(messages)
-    for place in reversed(range(len(changed))):
-        message = changed[place]
-        if not isinstance(message, ModelRequest):
-            continue
-        for part in reversed(range(len(message.parts))):
-            if isinstance(message.parts[part], UserPromptPart):
-                parts = [*message.parts[:part], UserPromptPart(text), *message.parts[part:]]
-                changed[place] = replace(message, parts=parts)
-                return changed
+    for place, message in reversed([*enumerate(messages)]):
+        prompts = [i for i, part in enumerate(message.parts) if isinstance(part, UserPromptPart)]
+        if isinstance(message, ModelRequest) and prompts:
+            at = prompts[-1]
+            parts = [*message.parts[:at], UserPromptPart(text), *message.parts[at:]]
+            changed[place] = replace(message, parts=parts)
+            break
     return changed
 
 

@@ -15,11 +15,7 @@ _logger = logging.getLogger(__name__)
 
 
 async def recalled_for(
-    memory: AsyncMemory,
-    turns: Sequence[Mapping[str, Any]],
-    *,
-    user: str,
-    budget_tokens: int,
+    memory: AsyncMemory, turns: Sequence[Mapping[str, Any]], *, user: str, budget_tokens: int
 ) -> Recall | None:
     """Recall for a conversation's last turn of the user, beside what the turns say themselves.
 

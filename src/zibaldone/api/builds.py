@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from zibaldone.api.wiring import Wiring, to_chat_model, to_embedder
 from zibaldone.core.threads import Awaited, awaited
-from zibaldone.core.validation import Key, flag, function, key, option
+from zibaldone.core.validation import Key, flag, function, key
 from zibaldone.engine.ingest import Progress
+from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
-from zibaldone.engine.rebuilding.estimate import RebuildEstimate
 from zibaldone.engine.rebuilding.rebuilder import OWN, Own
 from zibaldone.log.audit import audited
 from zibaldone.models.base import ChatModel, Embedder
-from zibaldone.models.meter import Prices
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.views.base import View
 
@@ -45,31 +44,15 @@ class Builds:
         whose, chosen = key("user", user), self._view(view)
         function("progress", progress, optional=True)
         if not (flag("beside", beside) or chat is not OWN or embedder is not OWN):
-            return self._rebuilder.rebuild(whose, chosen, progress)
-        given = None if chat is OWN and embedder is OWN else self._models(chat, embedder)
-        return self._rebuilder.grow(whose, chosen, given, progress)
-
-    def estimate(
-        self,
-        view: str = "messages",
-        *,
-        user: Key,
-        chat: ChatModel | Own | None = OWN,
-        prices: Prices | None = None,
-    ) -> RebuildEstimate:
-        """Calls, tokens, and money by your `prices` that such a rebuild would take; asks no model.
-
-        Measured on the user's newest 512 messages, which the view reads and keeps nothing of; see
-        `rebuilding.estimate` for what is not foreseen.
-        """
-        whose, chosen = key("user", user), self._view(view)
-        option("prices", prices, Prices)
-        answering = self._wiring.chat if chat is OWN else to_chat_model(chat)
-        return self._rebuilder.estimate(whose, chosen, answering, shared_static_embedder(), prices)
+            self._rebuilder.rebuild(whose, chosen, progress)
+        else:
+            given = None if chat is OWN and embedder is OWN else self._models(chat, embedder)
+            self._rebuilder.grow(whose, chosen, given, progress)
+        return of_view.builds(self._database, whose, chosen)
 
     def status(self, view: str = "messages", *, user: Key) -> BuildStatus:
         """The build that serves the user, and the one that stands beside it or is kept."""
-        return self._rebuilder.builds(key("user", user), self._view(view))
+        return of_view.builds(self._database, key("user", user), self._view(view))
 
     @audited("read")
     def diff(self, view: str = "messages", *, user: Key) -> BuildDiff:
@@ -77,7 +60,7 @@ class Builds:
 
         Raises InvalidInput where only one is there.
         """
-        return self._rebuilder.diff(key("user", user), self._view(view))
+        return of_view.diff(self._database, key("user", user), of_view.compared(self._view(view)))
 
     def switch(self, view: str = "messages", *, user: Key, progress: Progress | None = None) -> BuildStatus:
         """Let the build beside serve, once it has read what came meanwhile; the old one is kept.
@@ -88,7 +71,8 @@ class Builds:
         """
         whose, chosen = key("user", user), self._view(view)
         function("progress", progress, optional=True)
-        return self._rebuilder.switch(whose, chosen, progress)
+        self._rebuilder.switch(whose, chosen, progress)
+        return of_view.builds(self._database, whose, chosen)
 
     def rollback(self, view: str = "messages", *, user: Key) -> BuildStatus:
         """Let the build that is kept serve again, at once; what served is kept instead.
@@ -96,14 +80,17 @@ class Builds:
         It is kept from a switch to the next rebuild, and forgotten from like the other. What came since the
         switch it reads in the next maintenance. Raises InvalidInput where none is kept.
         """
-        whose = key("user", user)
-        rolled_back = self._rebuilder.rollback(whose, self._view(view))
+        whose, chosen = key("user", user), self._view(view)
+        of_view.rollback(self._database, whose, chosen)
         self._wiring.notify(whose)
-        return rolled_back
+        return of_view.builds(self._database, whose, chosen)
 
     def discard(self, view: str = "messages", *, user: Key) -> BuildStatus:
         """Remove the build that does not serve. Raises InvalidInput where there is none."""
-        return self._rebuilder.discard(key("user", user), self._view(view))
+        whose, chosen = key("user", user), self._view(view)
+        of_view.discard(self._database, whose, chosen)
+        self._rebuilder.variants.grow_no_more(whose, chosen.name)
+        return of_view.builds(self._database, whose, chosen)
 
     def _view(self, name: str) -> View:
         (chosen,) = self._wiring.chosen([name])
@@ -126,7 +113,6 @@ class AsyncBuilds(Awaited[Builds]):
     """See Builds; every method is awaited."""
 
     rebuild = awaited(Builds.rebuild)
-    estimate = awaited(Builds.estimate)
     status = awaited(Builds.status)
     diff = awaited(Builds.diff)
     switch = awaited(Builds.switch)

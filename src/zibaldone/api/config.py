@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from zibaldone.api import settings
 from zibaldone.core.validation import count, flag, function, number, option
-from zibaldone.errors import InvalidInput
 from zibaldone.log.retention import Retention
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Ceilings
-from zibaldone.storage.database import url_in
 
 if TYPE_CHECKING:
     from zibaldone.views.chunks.config import MemAttention, Placement
@@ -40,19 +38,18 @@ class Config:
     None: the embedded one. It may be another one each time: what is stored does not depend on it. `ceilings`
     limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy` and `topics`
     theirs. `maintained` names the views that are kept in step with the log without being asked for; others
-    can still be maintained and recalled by name. `retention` is what goes by itself, and what fades, of users
+    can still be maintained and recalled by name. `retention` is what goes by itself of users
     for whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads,
     writes and forgets. With `background`, threads maintain while the program does other things; `workers` is
     how many users, and how many model calls of one user, go side by side in a maintenance.
 
     `blocks` is a bucket for blocks of chunks and saved indexes, such as "s3://bucket/prefix" (extra `s3`):
-    given once, the memory knows it. Without one they are beside the rows. `replica` is the URL of a hot
-    standby of a memory in PostgreSQL, from which recalls are read as long as it keeps up. With `user_keys`, a
-    folder apart from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of their
-    own that lies there, encrypted by the memory's key; then `forget(shred=True)` destroys it. `wall_key` is
-    that of proofs to PostgreSQL: see 'zibaldone wall'. `index_mb` is how many megabytes of memory the indexes
-    of all users take, each view's by itself; None: an eighth of the machine's. `batch_messages` is the most
-    that a view reads at a time; None: as many as suit it.
+    given once, the memory knows it. Without one they are beside the rows. With `user_keys`, a folder apart
+    from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of their own that lies
+    there, encrypted by the memory's key; then `forget(shred=True)` destroys it. `wall_key` is that of proofs
+    to PostgreSQL: see 'zibaldone wall'. `index_mb` is how many megabytes of memory the indexes of all users
+    take, each view's by itself; None: an eighth of the machine's. `batch_messages` is the most that a view
+    reads at a time; None: as many as suit it.
     """
 
     tokenizer: Tokenizer | None = None
@@ -68,7 +65,6 @@ class Config:
     workers: int = 4
     clock: Callable[[], datetime] = now_utc
     blocks: str | None = None
-    replica: str | None = None
     busy_timeout_s: float = 30.0
     user_keys: str | Path | None = None
     wall_key: str | bytes | None = field(default=None, repr=False)
@@ -98,15 +94,13 @@ class Config:
         if self.batch_messages is not None:
             count("batch_messages", self.batch_messages, least=1)
 
-    def with_environment(self, path: str | Path) -> Config:
-        """Take what stands at its default from the ZIBALDONE_* variables, for the memory at this path."""
-        replica = settings.text("REPLICA") if is_database_url(path) else None
+    def with_environment(self) -> Config:
+        """Take what stands at its default from the ZIBALDONE_* variables."""
         return replace(
             self,
             ceilings=self.ceilings or settings.ceilings(),
             audit=self.audit or settings.switch("AUDIT"),
             blocks=self.blocks or settings.text("BLOCKS"),
-            replica=self.replica or replica,
             user_keys=self.user_keys or settings.text("USER_KEYS"),
             wall_key=self.wall_key or settings.key("WALL_KEY"),
             index_mb=self.index_mb or settings.whole("INDEX_MB", least=1),
@@ -114,11 +108,3 @@ class Config:
 
 
 DEFAULTS = Config()
-
-
-def is_database_url(path: object) -> bool:
-    """True for the URL of a PostgreSQL database."""
-    try:
-        return url_in(str(path)) is not None
-    except InvalidInput:
-        return False

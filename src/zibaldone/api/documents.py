@@ -26,13 +26,7 @@ from zibaldone.engine.maintenance import Behind
 from zibaldone.errors import InvalidInput
 from zibaldone.log.audit import audited
 from zibaldone.views.base import Generation
-from zibaldone.views.topics.editing import (
-    Conflict,
-    Edit,
-    conflict_diff,
-    diff,
-    to_messages,
-)
+from zibaldone.views.topics.editing import Conflict, Edit, conflict_diff, diff, to_messages
 from zibaldone.views.topics.library import CatalogueLine, Library
 from zibaldone.views.topics.markdown.document import Document, parse, render
 from zibaldone.views.topics.markdown.entry import When

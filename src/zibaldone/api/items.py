@@ -171,7 +171,7 @@ class Items:
         while True:
             question = wiring.unread_question(query, self._user, None, passages * PASSAGE_TOKENS, None)
             within = replace(question, within=seqs)
-            ranked = wiring.passages(within, Narrowing(), None, limit=passages)
+            ranked = wiring.passages(within, Narrowing(), limit=passages)
             scores: dict[int, float] = {}
             for unit in ranked:
                 scores.setdefault(unit.sources[0], unit.score)

@@ -152,7 +152,7 @@ class Memory:
             chat=chat,
             reranker=settings.text("RERANKER") if reranker is None else reranker,
             key=settings.key() if key is None else key,
-            config=config.with_environment(place),
+            config=config.with_environment(),
         )
         memory._wiring.embedder_called = settings.embedder_called
         # Those that were made here are closed with the memory.
@@ -166,7 +166,7 @@ class Memory:
 
     @property
     def builds(self) -> Builds:
-        """Builds of views: rebuild, estimate, status, diff, switch, rollback, discard."""
+        """Builds of views: rebuild, status, diff, switch, rollback, discard."""
         from zibaldone.api.builds import Builds
 
         return Builds(self._wiring)
@@ -317,7 +317,7 @@ class Memory:
         question: Question,
         narrowing: Narrowing,
         shared: Sequence[Key] | None,
-        of_one: Callable[[Question, Narrowing, float | None], T],
+        of_one: Callable[[Question, Narrowing], T],
         missing: dict[str, str] | None = None,
     ) -> tuple[T, dict[str, T]]:
         """Return what one's own memory gives, and what each shared one does, by its name.
@@ -325,13 +325,11 @@ class Memory:
         Why one gives nothing is put into `missing`; without that it raises.
         """
         wiring, user, session = self._wiring, question.scope.user, question.scope.session
-        decay_days, scopes = wiring.fading_and_shared(user, shared, session)
-        own, beside = of_one(question, narrowing, decay_days), dict[str, T]()
-        for scope in scopes:
+        own, beside = of_one(question, narrowing), dict[str, T]()
+        for scope in wiring.shared_with(user, shared, session):
             try:
-                decay_days, _ = wiring.fading_and_shared(scope, (), None)
                 of_scope = replace(question, scope=Scope(scope, session))
-                beside[scope] = of_one(of_scope, narrowing.elsewhere(), decay_days)
+                beside[scope] = of_one(of_scope, narrowing.elsewhere())
             except ZibaldoneError as error:  # one's own is answered all the same
                 if missing is None:
                     raise
@@ -390,7 +388,7 @@ class Memory:
         from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
 
         wiring, whose = self._wiring, question.scope.user
-        _, scopes = wiring.fading_and_shared(whose, shared, question.scope.session)
+        scopes = wiring.shared_with(whose, shared, question.scope.session)
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
@@ -415,7 +413,7 @@ class Memory:
             )
 
         def still_there(scope: str, seqs: Collection[int]) -> bool:
-            if scope and scope not in wiring.fading_and_shared(whose, None, None)[1]:
+            if scope and scope not in wiring.shared_with(whose, None, None):
                 return False
             with self._database.read(scope or whose) as connection:
                 return log.present(connection, scope or whose, seqs) >= set(seqs)
@@ -570,7 +568,7 @@ class Memory:
         Exactly one selector: `seqs`, a `session`, all that happened `before` a time, or `everything` of the
         user. A dry run changes nothing and counts the same. With `keep_texts` the receipt, and it alone, has
         what the messages said, for `verify`: keep it no longer than that. `shred`, with `everything`, first
-        destroys the user's key, in a memory with `user_keys`: what any log, replica or backup still has is
+        destroys the user's key, in a memory with `user_keys`: what any log or backup still has is
         unreadable at once.
 
         Raises InvalidInput. What is not there is counted as 0.

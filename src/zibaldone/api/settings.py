@@ -16,7 +16,6 @@
                                 eighth of the machine's unless set
     ZIBALDONE_BLOCKS            a bucket for blocks and saved indexes, such as s3://bucket/prefix; what it is
                                 opened with is in AWS_* variables, which obstore reads
-    ZIBALDONE_REPLICA           the URL of a hot standby of the memory's PostgreSQL database, for recalls
     ZIBALDONE_KEY               opens an encrypted folder: 64 hexadecimal digits, or a passphrase
     ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
     ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
@@ -153,7 +152,7 @@ def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
     names = [OTEL] if otel() else []
     if any("://" in str(bucket) for bucket in (bucket or text("BLOCKS"), text("USER_KEYS"))):
         names.append("AWS_")  # obstore
-    if any(":/" in str(database) for database in (place, text("REPLICA"))):
+    if ":/" in str(place):
         names.append("PG")  # libpq
     if (text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
         names.append("OPENAI_API_KEY")  # ours, for an embedder
@@ -186,25 +185,21 @@ def text(name: str) -> str | None:
 def whole(name: str, least: int = 0) -> int | None:
     """The number that a ZIBALDONE_* variable is set to. Raises InvalidInput."""
     value = text(name)
-    if value is None:
-        return None
     try:
-        number = int(value)
-    except ValueError as error:
-        raise InvalidInput(f"{_PREFIX}{name} must be a whole number, not {value!r}") from error
-    if number < least:
+        number = None if value is None else int(value)
+    except ValueError:
+        number = least - 1
+    if number is not None and number < least:
         raise InvalidInput(f"{_PREFIX}{name} must be a whole number of at least {least}, not {value!r}")
     return number
 
 
 def _number(name: str, default: float) -> float:
     value = text(name)
-    if value is None:
-        return default
     try:
-        number = float(value)
-    except ValueError as error:
-        raise InvalidInput(f"{_PREFIX}{name} must be a number, not {value!r}") from error
+        number = default if value is None else float(value)
+    except ValueError:
+        number = 0.0
     if not 0 < number < float("inf"):
         raise InvalidInput(f"{_PREFIX}{name} must be a number above 0, not {value!r}")
     return number

@@ -49,7 +49,6 @@ from zibaldone.log.message_input import Attachment, attachments_of
 from zibaldone.log.retention import Retention
 from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
-from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, WarmedView
 
 if TYPE_CHECKING:  # what is asked for less often than it takes to load
@@ -186,7 +185,7 @@ class User:
         return attachments_of(message.metadata, files) if message else []
 
     def retention(self) -> Retention:
-        """The policy by which the user's messages go by themselves, and old ones fade."""
+        """The policy by which the user's messages go by themselves."""
         with self._database.read(self._user) as connection:
             return retaining.of_user(connection, self._user, self._wiring.default_retention)
 
@@ -197,7 +196,7 @@ class User:
 
     @audited("write")
     def retain(self, policy: Retention | None) -> None:
-        """Set what of the user's messages goes by itself, and how old ones fade; None: the memory's default.
+        """Set what of the user's messages goes by itself; None: the memory's default.
 
         It holds from the next maintenance and the next recall on, in every process; `retention` shows it.
         """
@@ -292,12 +291,10 @@ class User:
         user, wiring = self._user, self._wiring
         views: list[WarmedView] = [wiring.messages, wiring.notes]
 
-        def warm(database: Database) -> None:
-            for view in views:
-                wiring.variants.serving(user, view).warm(generations.snapshots(database, user, view), user)
-
         with inspection.damage_is_named(self._database, user, views):
-            wiring.read(user, warm)
+            for view in views:
+                snapshots = generations.snapshots(self._database, user, view)
+                wiring.variants.serving(user, view).warm(snapshots, user)
 
     @audited("read")
     def chunks(self) -> list[StoredChunk]:

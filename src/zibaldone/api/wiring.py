@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from zibaldone import log
-from zibaldone.api.config import LONGEST_S, Config, is_database_url
+from zibaldone.api.config import LONGEST_S, Config
 from zibaldone.api.views_by_name import ViewsByName
 from zibaldone.core import Scope
 from zibaldone.core.deadline import Deadline
@@ -35,7 +35,6 @@ from zibaldone.engine.leases import LeaseLost, Leases
 from zibaldone.engine.maintenance import Maintained, OwnModelFailed
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
 from zibaldone.engine.recall_priority import RecallPriority
-from zibaldone.engine.replicas import ReplicaReads
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
 from zibaldone.log import grants
@@ -55,7 +54,6 @@ from zibaldone.recall.recall import Counting, Order, recall, search
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
-from zibaldone.storage.database import Database, place_shown
 from zibaldone.storage.opening import open_database
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import Counted, View, ViewStore
@@ -77,9 +75,10 @@ _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
-R = TypeVar("R")
 _SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
+
+R = TypeVar("R")
 
 
 class Wiring:
@@ -127,10 +126,8 @@ class Wiring:
             user_keys=config.user_keys,
             wall_key=config.wall_key,
         )
-        self.replica: ReplicaReads | None = None
         try:
             use_bucket(self.database, config.blocks)
-            self.replica = _to_replica(self.database, config.replica)
         except BaseException:
             self.database.close()
             raise
@@ -247,8 +244,6 @@ class Wiring:
             if time.monotonic() < ends:
                 save_index(self.database, user, self.messages, None)
         self.database.close()
-        if self.replica is not None:
-            self.replica.close()
         for model in self.own_models:
             if callable(close := getattr(model, "close", None)):
                 close()
@@ -293,10 +288,6 @@ class Wiring:
         attached: list[ViewStore] = list(self.views.values())
         return attached if KV in self.views else [*attached, self.kv]
 
-    def read(self, user: str, work: Callable[[Database], R]) -> R:
-        """Do `work` on the database, or on its replica."""
-        return work(self.database) if self.replica is None else self.replica.read(user, work)
-
     def unread_question(
         self,
         text: str,
@@ -319,22 +310,19 @@ class Wiring:
             before=given and given + timedelta(microseconds=1),
         )
 
-    def fading_and_shared(
-        self, user: str, shared: Sequence[Key] | None, session: str | None
-    ) -> tuple[float | None, tuple[str, ...]]:
-        """How old words of a user fade, and which of the memories shared with them to recall.
+    def shared_with(self, user: str, shared: Sequence[Key] | None, session: str | None) -> tuple[str, ...]:
+        """The memories shared with a user that are to be recalled.
 
         None: all of them, or none where it is about a session of their own. Raises NotGranted.
         """
         named = None if shared is None else sorted(keys("shared", shared))
+        if named == [] or (named is None and session is not None):
+            return ()
         with self.database.read(user) as connection:
-            decay_days = retaining.of_user(connection, user, self.default_retention).decay_days
-            if named == [] or (named is None and session is not None):
-                return decay_days, ()
             granted = grants.granted(connection, user)
         for scope in named or ():
             grants.must_be_granted(granted, scope, user)
-        return decay_days, tuple(granted if named is None else named)
+        return tuple(granted if named is None else named)
 
     def with_reason(self, nothing: Recall, user: str) -> Recall:
         """An empty recall that says where there is nothing of the user at all."""
@@ -348,7 +336,6 @@ class Wiring:
         self,
         question: Question,
         narrowing: Narrowing,
-        decay_days: float | None,
         *,
         sources: Sequence[View],
         with_notes: bool,
@@ -360,9 +347,9 @@ class Wiring:
         user = question.scope.user
         serving = partial(self.variants.serving, user)
 
-        def work(database: Database) -> Recall:
+        def work() -> Recall:
             return recall(
-                database,
+                self.database,
                 [serving(view) for view in sources],
                 question,
                 narrowing,
@@ -370,7 +357,6 @@ class Wiring:
                 counting=self.counting,
                 messages=serving(self.messages),
                 notes=serving(self.notes) if with_notes else None,
-                decay_days=decay_days,
                 reranker=self.reranker,
                 order=order,
                 rules=user == rules_of,
@@ -380,23 +366,21 @@ class Wiring:
         needed = [*sources, self.messages, *([self.notes] if with_notes else ())]
         return self._reading(user, list(dict.fromkeys(needed)), work)
 
-    def passages(
-        self, question: Question, narrowing: Narrowing, decay_days: float | None, *, limit: int
-    ) -> Passages:
+    def passages(self, question: Question, narrowing: Narrowing, *, limit: int) -> Passages:
         """The best passages for a question, of the messages view and the notes of one user."""
         user = question.scope.user
         serving = partial(self.variants.serving, user)
 
-        def work(database: Database) -> Passages:
+        def work() -> Passages:
             messages, notes = serving(self.messages), serving(self.notes)
-            return search(database, messages, notes, question, narrowing, limit, self.counting, decay_days)
+            return search(self.database, messages, notes, question, narrowing, limit, self.counting)
 
         return self._reading(user, [self.messages, self.notes], work)
 
-    def _reading(self, user: str, views: Sequence[View], work: Callable[[Database], R]) -> R:
+    def _reading(self, user: str, views: Sequence[View], work: Callable[[], R]) -> R:
         """Do what reads these views, before the worker goes on, and name the damage that it meets."""
         with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
-            return self.variants.steadily(user, views, partial(self.read, user, work))
+            return self.variants.steadily(user, views, work)
 
     def notify(self, *users: str) -> None:
         """Let the worker know that these users have something to be read."""
@@ -574,13 +558,3 @@ def _checked_reranker(given: Reranker | None) -> Reranker | None:
     if given is None or (isinstance(batch, int) and batch > 0 and callable(getattr(given, "scores", None))):
         return given
     raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(given)}")
-
-
-def _to_replica(database: Database, url: str | None) -> ReplicaReads | None:
-    """Open a replica, if there is a URL. Raises InvalidInput, as for one beside a folder."""
-    if url is None:
-        return None
-    if not isinstance(url, str) or not is_database_url(url) or not database.shared:
-        given = repr(place_shown(url)) if isinstance(url, str) else shown(url)
-        raise InvalidInput(f"replica must be the URL of a standby of a memory in PostgreSQL, not {given}")
-    return ReplicaReads(database, url)

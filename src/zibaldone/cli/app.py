@@ -6,6 +6,7 @@ Everything heavy is imported by the command that needs it, so that `zibaldone --
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,24 +27,14 @@ from zibaldone.cli import (
     upkeep,
 )
 from zibaldone.cli import output as out
-from zibaldone.cli.client import folder_meant
 from zibaldone.cli.commands import COMMANDS, SECTIONS
 from zibaldone.cli.frame import MemoryBefore, UserBefore, add_commands
+from zibaldone.cli.input import default_folder
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
-_RUN_HERE = (
-    asking,
-    comparing,
-    forgetting,
-    installing,
-    made,
-    mcp,
-    messages,
-    serve,
-    storing,
-    upkeep,
-)  # they register themselves
+# Modules that register their commands.
+_RUN_HERE = (asking, comparing, forgetting, installing, made, mcp, messages, serve, storing, upkeep)
 _EPILOG = "Exit codes: 0 done; 1 nothing found; 2 bad input; 3 storage; 4 model, extra."
 
 
@@ -118,13 +109,13 @@ def guide(
         ),
     ] = False,
     memory: MemoryBefore = None,
-    user: UserBefore = None,  # noqa: ARG001 - commands look it up: see completing.typed
+    user: UserBefore = None,  # noqa: ARG001 - commands look it up
 ) -> None:
     """Memory for LLM agents: every message word for word, and its source."""
     if context.invoked_subcommand is None:
         from zibaldone.cli.guide import guide_lines
 
-        for line in guide_lines(memory or folder_meant(())):
+        for line in guide_lines(memory or Path(os.environ.get("ZIBALDONE_MEMORY") or default_folder())):
             out.write(line)
 
 

@@ -79,13 +79,10 @@ COMMANDS = (
         Parameter("views", "choices", "Only this view.", flags="--view", choices=VIEWS), _BLOCKS, has_json=False),
     _command(
         "open", "Open the memory in the browser: search it, read it, correct it, import into it, forget from it.",
-        "Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing. Commands ask this"
-        " process meanwhile, and load nothing: a recall takes a tenth of a second.",
+        "Serves the page at a loopback address until Ctrl-C; makes the folder if it is missing.",
         _option("port", "0: any that is free; else 8787, or one that is free.", kind="number"),
-        Parameter("browser", "flag", "Open the browser.", True, flags="--browser/--no-browser"),
-        _flag("background", "As a process of its own, until it is told to --stop."),
-        _flag("stop", "End that process."),
-        _flag("status", "Show that process; exit code 1: there is none."), whose="all"),
+        Parameter("browser", "flag", "Open the browser.", True, flags="--browser/--no-browser"), whose="all",
+        has_json=False),
     _command(
         "serve", "Serve the memory over HTTP: a page, REST, MCP, and a gateway before a model server.",
         "Without keys a request names its user; with --user all are that user's, and naming another is refused.",
@@ -95,8 +92,6 @@ COMMANDS = (
         _option("upstream_key_env", "The environment variable with the upstream's key."),
         _option("notes_model", "The upstream's model that reads conversations for notes, at its price; none unless given."),
         _option("memory_mode", f"{_MODE}: context, tool (it searches) or both.", "context"),
-        _option("kv_model", "Transformers' folder or name of the model that the upstream serves, a vLLM that loads memory"
-                " as keys and values."),
         _option("allow_host", "A name by which clients reach this server.", kind="texts"),
         _option("requests_per_minute", "Of one key; 0: no limit.", 6000, 0, "number"),
         _option("max_body_mib", "Of one request.", 32, 1, "number"),
@@ -144,11 +139,6 @@ COMMANDS = (
         "Where ZIBALDONE_USER_KEYS names a place of users' keys, the new key opens these from now on.\n\nWhoever has"
         " the old key and an old copy of encryption.json can still read: to be safe from them decrypt the folder and"
         " encrypt it anew.", has_json=False),
-    _command(
-        "move-blocks", "Move blocks of chunks into a bucket, and save indexes there from then on.",
-        f"{_TWICE} Until it is done the blocks are where they were.",
-        _option("bucket", "Where to: s3://bucket/prefix.", flags="[URL]"),
-        _flag("undo", "Delete what a move that is not done has copied.")),
     _command(
         "wall", "Let a role serve a memory in PostgreSQL that must prove whose rows it means.",
         "Run it as the owner of the tables, with the key in ZIBALDONE_WALL_KEY_COMMAND or ZIBALDONE_WALL_KEY. Whoever"

@@ -23,7 +23,7 @@ def compare(call: CliCall) -> None:
             systems=call.given["system"] or SYSTEMS,
             budgets_tokens=budgets,
             most_of_a_kind=call.given["each"],
-            progress=lambda _, done, of: progress(done, of),
+            progress=progress,
         )
     if call.as_json:
         out.write_json(comparison)

@@ -17,6 +17,7 @@ from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
+    from zibaldone.engine.forgetting import Receipt
     from zibaldone.log.retention import Retention, RetentionRule
 
 
@@ -101,6 +102,7 @@ def retention(call: CliCall) -> None:
 
     given, user = call.given, call.whose
     days, drop, dry_run = given["days"], given["drop"], given["dry_run"]
+    receipts: list[Receipt] = []  # of a dry run
     if (given["session"] or given["roles"] or drop) and days is None:
         raise InvalidInput("--session, --role and --drop say which rule it is: give --days, too")
     with call.opened() as memory:
@@ -110,30 +112,20 @@ def retention(call: CliCall) -> None:
             session = given["session"] if drop else call.options(memory)["session"]
             rule = RetentionRule(days, session, tuple(given["roles"] or ()))
             wanted = replace(wanted, rules=_without(wanted.rules, rule) if drop else (*wanted.rules, rule))
-        if given["decay"] is not None or given["forget_below"] is not None:
-            kept = wanted.decay_days if given["decay"] is None else given["decay"]
-            wanted = replace(wanted, decay_days=kept, forget_below=given["forget_below"])
         if dry_run:
             receipts = memory.admin.apply_retention(user=user, policy=wanted, dry_run=True)
         elif wanted != now_set:
-            if not (given["yes"] or set(wanted.deleting) <= set(now_set.deleting)):
+            if not (given["yes"] or set(wanted.rules) <= set(now_set.rules)):
                 for receipt in memory.admin.apply_retention(user=user, policy=wanted, dry_run=True):
                     if not confirmed(f"the next maintenance {receipt_summary(receipt)}"):
                         raise typer.Exit(NOTHING_FOUND)
             memory.user(user).retain(wanted)
-    if call.as_json:
-        shown = {"user": user, **out.fields_of(wanted)}
-        if dry_run:
-            shown["receipts"] = [receipt_object(receipt) for receipt in receipts]
-        out.write_json(shown)
-        return
-    for line in _lines(wanted):
-        out.write(line)
+    shown = {"user": user, **out.fields_of(wanted)}
     if dry_run:
-        for receipt in receipts:
-            out.write(receipt_summary(receipt))
-        if not receipts:
-            out.note("nothing would go now")
+        shown["receipts"] = list(map(receipt_object, receipts))
+    call.answer(shown, "\n".join((*_lines(wanted), *map(receipt_summary, receipts))))
+    if dry_run and not (receipts or call.as_json):
+        out.note("nothing would go now")
 
 
 def _without(rules: Sequence[RetentionRule], rule: RetentionRule) -> tuple[RetentionRule, ...]:
@@ -149,8 +141,4 @@ def _lines(wanted: Retention) -> list[str]:
         + (f", of {' and '.join(rule.roles)}" if rule.roles else "")
         for rule in wanted.rules
     ]
-    if wanted.decay_days is not None:
-        below = wanted.forget_below
-        gone = "nothing goes by it" if below is None else f"what counts less than {below:g} goes"
-        lines.append(f"what is {wanted.decay_days:g} days old counts 1/e; {gone}")
     return lines or ["everything stays"]

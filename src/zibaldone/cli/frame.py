@@ -19,7 +19,6 @@ import typer
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
 from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS, UNLISTED
-from zibaldone.cli.completing import sessions_of, typed, users_of
 from zibaldone.cli.input import (
     MYSELF,
     AsJson,
@@ -132,13 +131,11 @@ def shows(name: str) -> Callable[[Show], Show]:
     return lambda show: SHOWN.setdefault(name, show)
 
 
-# Options of every command, which may stand before it; commands look them up: see completing.typed.
+# Options of every command, which may stand before it; commands look them up: see `_typed`.
 MemoryBefore = Annotated[
     Path | None, typer.Option("--memory", parser=given_path, metavar="PATH", help="Which memory.")
 ]
-UserBefore = Annotated[
-    str | None, typer.Option("--user", "-u", help="Whose memory.", autocompletion=users_of)
-]
+UserBefore = Annotated[str | None, typer.Option("--user", "-u", help="Whose memory.")]
 
 
 def _options_before(*, memory: MemoryBefore = None, user: UserBefore = None) -> None:
@@ -199,26 +196,36 @@ def _command(operation: Operation) -> Callable[..., None]:
             return
         user = None
         if operation.whose != "none":
-            user = typed(context, "user", given.pop("user"))
-        elif "user" not in given and typed(context, "user") is not None:
+            user = _typed(context, "user", given.pop("user"))
+        elif "user" not in given and _typed(context, "user") is not None:
             raise InvalidInput(f"{context.command_path} is of all users: leave --user out")
-        folder = typed(context, "memory", given.pop("memory"))
+        folder = _typed(context, "memory", given.pop("memory"))
         run(CliCall(operation, user, folder, given.pop("as_json", False), context, given))
 
-    arguments = [Argument("context", Argument.KEYWORD_ONLY, annotation=typer.Context)]
+    arguments = [_keyword("context", typer.Context)]
     arguments += [_argument(operation, part) for part in operation.parameters_of("cli")]
     if operation.whose == "user":
-        arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=MYSELF, annotation=User))
+        arguments.append(_keyword("user", User, MYSELF))
     elif operation.whose == "all":
-        arguments.append(Argument("user", Argument.KEYWORD_ONLY, default=None, annotation=OptionalUser))
-    arguments.append(Argument("memory", Argument.KEYWORD_ONLY, annotation=Folder))
+        arguments.append(_keyword("user", OptionalUser, None))
+    arguments.append(_keyword("memory", Folder))
     if operation.cli.has_json:
-        arguments.append(Argument("as_json", Argument.KEYWORD_ONLY, default=False, annotation=AsJson))
+        arguments.append(_keyword("as_json", AsJson, False))
     command.__signature__ = Signature(arguments)  # type: ignore[attr-defined] # which typer reads
     command.__annotations__ = {argument.name: argument.annotation for argument in arguments}
     summary = operation.summary if run is _call_and_show or not run.__doc__ else run.__doc__
     command.__doc__ = f"{summary}\n\n{operation.cli.more}".strip()
     return command
+
+
+def _typed(context: Any, name: str, default: Any = None) -> Any:
+    """An option of every command as it was typed, behind the command or before it; else the default."""
+    while context is not None:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            return context.params[name]
+        context = context.parent
+    return default
 
 
 def _call_and_show(call: CliCall) -> None:
@@ -234,13 +241,7 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
     is_required = default is REQUIRED or part.name in operation.any_of
     kind = _TYPES.get(part.kind, str)
     declared: dict[str, Any] = {"help": _help(part)}
-    if part.kind == "session":
-        declared["autocompletion"] = sessions_of
-    elif part.choices:
-        declared["autocompletion"] = lambda incomplete: [
-            name for name in part.choices if name.startswith(incomplete)
-        ]
-    elif part.kind == "folder":
+    if part.kind == "folder":
         declared["parser"] = given_path
     if not part.passed and part.least is not None:  # others are checked by the method, which says it better
         declared |= {"min": part.least, "max": part.most}
@@ -250,12 +251,11 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
         made = typer.Option(*(part.flags or f"--{part.name.replace('_', '-')}").split(), **declared)
     if default is None and not is_required:
         kind |= None
-    return Argument(
-        part.name,
-        Argument.KEYWORD_ONLY,
-        default=Argument.empty if is_required else default,
-        annotation=Annotated[kind, made],
-    )
+    return _keyword(part.name, Annotated[kind, made], Argument.empty if is_required else default)
+
+
+def _keyword(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
+    return Argument(name, Argument.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def _help(part: Parameter) -> str:

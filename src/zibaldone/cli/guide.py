@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zibaldone.cli import output as out
-from zibaldone.cli.completing import read_log
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from zibaldone.cli.input import open_database
 
 _EMPTY = (
     ("zibaldone import FILE", "your chats: an export of ChatGPT or Claude, JSON Lines, ..."),
@@ -25,7 +21,6 @@ _FILLED = (
     ("zibaldone forget --session NAME --dry-run", "what would go"),
 )
 _MAINTAIN = ("zibaldone maintain", "read what is new into the notes")
-_HOLD = ("zibaldone open --background", "hold the index: a recall takes a tenth of a second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +37,7 @@ def guide_lines(folder: Path) -> list[str]:
     """The guide, line by line. Raises a StorageError for a folder that cannot be used."""
     from zibaldone.storage.database import place_shown
 
-    state = read_log(folder, _state)
+    state = _read(folder)
     lines = [
         "Keeps what was said, word for word, and recalls what a question needs.",
         "",
@@ -50,43 +45,42 @@ def guide_lines(folder: Path) -> list[str]:
     ]
     if state is None or not state.messages:
         return [*lines, "  nothing is stored yet", "", "next:", *_commands(_EMPTY), "", _MORE]
-    held = (
-        f"{out.count(state.messages, 'message')} of {out.some(state.users, 5)}, the newest of {state.newest}"
-    )
-    lines.append(f"  {held}")
+    held = f"{out.count(state.messages, 'message')} of {out.some(state.users, 5)}"
+    lines.append(f"  {held}, the newest of {state.newest}")
     if state.unread:
         lines.append(f"  {out.count(state.unread, 'message')} not read into the notes yet")
-    commands = ((_MAINTAIN,) if state.unread else ()) + _FILLED + ((_HOLD,) if state.messages > _MANY else ())
+    commands = ((_MAINTAIN,) if state.unread else ()) + _FILLED
     return [*lines, "", "next:", *_commands(commands), "", _MORE]
 
 
-_MANY = 2000  # messages, from which on holding the index is worth a process
 _MORE = "zibaldone --help lists every command and the exit codes; zibaldone COMMAND --help explains one."
+_BUSY_S = 0.5
 
 
 def _commands(commands: tuple[tuple[str, str], ...]) -> list[str]:
     return [line for command, what in commands for line in (f"  {command}", f"      {what}")]
 
 
-def _state(connection: Connection) -> _State:
+def _read(folder: Path) -> _State | None:
+    """Figures of the log, with no model loaded; None without a memory."""
     from sqlalchemy import func, select
 
     from zibaldone import log
+    from zibaldone.storage.opening import is_there
     from zibaldone.storage.schema import messages, view_states
 
-    read = {
-        row.user: row.cursor
-        for row in connection.execute(
-            select(view_states.c.user, view_states.c.cursor).where(
-                view_states.c.view == "notes", view_states.c.serving == 1
-            )
-        )
-    }
-    users = log.all_users(connection)
-    newest = connection.execute(select(func.max(messages.c.time_us))).scalar()
-    return _State(
-        messages=sum(log.count(connection, user) for user in users),
-        users=tuple(users),
-        newest="" if newest is None else log.from_us(newest).date().isoformat(),
-        unread=sum(log.count(connection, user, after=read.get(user, 0)) for user in users),
+    if not is_there(folder):
+        return None
+    notes = select(view_states.c.user, view_states.c.cursor).where(
+        view_states.c.view == "notes", view_states.c.serving == 1
     )
+    with open_database(folder, _BUSY_S) as database, database.read() as connection:
+        read = {row.user: row.cursor for row in connection.execute(notes)}
+        users = log.all_users(connection)
+        newest = connection.execute(select(func.max(messages.c.time_us))).scalar()
+        return _State(
+            messages=sum(log.count(connection, user) for user in users),
+            users=tuple(users),
+            newest="" if newest is None else log.from_us(newest).date().isoformat(),
+            unread=sum(log.count(connection, user, after=read.get(user, 0)) for user in users),
+        )

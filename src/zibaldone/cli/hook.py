@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zibaldone.cli import client
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -42,37 +40,19 @@ _FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, b
 
 
 def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
-    """Answer an event in the process that holds the memory, or else in this one; log what fails.
-
-    `program` is the command line; it gives the exit code.
-    """
+    """Answer an event; log what fails. `program` is the command line; it gives the exit code."""
     errors = io.StringIO()
     try:
         if _mode() == "off":
             return
         words = ["hook", *arguments, "--given", sys.stdin.buffer.read().decode(errors="replace")]
         with redirect_stderr(errors):
-            code = _run_elsewhere(words)
-            if code is None:
-                code = program(words)
+            code = program(words)
         if code:
             _log(arguments, errors.getvalue())
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the border of a program that has to go on
         _log(arguments, type(error).__name__)  # its text may quote what was said
-
-
-def _run_elsewhere(words: list[str]) -> int | None:
-    """Let a process answer that has the memory open: `open`, or an agent's MCP server; None: none did."""
-    folder = client.folder_meant(words)
-    request = {"arguments": words, **client.circumstances()}
-    for kind in ("", client.OF_AGENTS):
-        reply = client.ask(folder, request, kind)
-        if reply is not None and "code" in reply:
-            for stream, text in reply["written"]:
-                (sys.stdout if stream == "out" else sys.stderr).write(text)
-            return int(reply["code"])
-    return None
 
 
 def _mode() -> str:
@@ -81,7 +61,9 @@ def _mode() -> str:
 
 def log_path() -> Path:
     """Return the file that has a line for each event that failed."""
-    return client.default_folder().parent / "hooks.log"
+    from zibaldone.cli.input import default_folder
+
+    return default_folder().parent / "hooks.log"
 
 
 def _log(arguments: Sequence[str], why: str) -> None:
@@ -183,7 +165,7 @@ def _turns(event: _Event) -> Iterable[Message]:
         session = event.text("session_id")
         turns = [
             Message(
-                content=turn["content"],
+                turn["content"],
                 role=turn["role"],
                 session=session,
                 time=datetime.fromisoformat(turn["time"]),

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
+from platformdirs import user_data_path
 
 from zibaldone.cli import output as out
-from zibaldone.cli.client import default_folder
-from zibaldone.cli.completing import users_of
 from zibaldone.core import MYSELF as MYSELF
 from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
+    from zibaldone.storage.database import Database
+
+
+def default_folder() -> Path:
+    """Return the folder of the memory that no option names."""
+    return user_data_path("zibaldone") / "memory"
 
 
 def given_path(text: str | Path) -> Path:
@@ -42,7 +45,7 @@ Folder = Annotated[
         help="The memory's folder, or the URL of a PostgreSQL database.",
     ),
 ]
-_USER = typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.", autocompletion=users_of)
+_USER = typer.Option("--user", "-u", envvar="ZIBALDONE_USER", help="Whose memory.")
 User = Annotated[str, _USER]
 OptionalUser = Annotated[str | None, _USER]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
@@ -58,41 +61,12 @@ def holds_memory(folder: Path) -> bool:
         return True
 
 
-class MemoryElsewhere(Exception):
-    """A command means another memory than the one that is lent, or wants it opened otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Lent:
-    """A memory that is open already, for a command that was typed in that folder."""
-
-    memory: Memory
-    typed_in: Path
-
-
-_LENT: ContextVar[_Lent | None] = ContextVar("lent", default=None)
-
-
-@contextmanager
-def lent(memory: Memory, typed_in: Path) -> Iterator[None]:
-    """Let commands work with this memory, and open none. Those that mean another raise MemoryElsewhere."""
-    token = _LENT.set(_Lent(memory, typed_in))
-    try:
-        yield
-    finally:
-        _LENT.reset(token)
-
-
-def open_memory(folder: Path, *, create: bool = False, **options: Any) -> AbstractContextManager[Memory]:
+def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Memory:
     """The memory, with further options of its constructor; on a terminal its folder is said.
 
     Only what writes may make a new one, lest a misspelt path looks like an empty memory.
     """
     out.say_folder(folder)
-    if held := _LENT.get():
-        if options or not _is_same(held, folder):
-            raise MemoryElsewhere
-        return nullcontext(held.memory)
     if not create and not holds_memory(folder):
         raise InvalidInput(f"no memory at {str(folder)!r}: import or add something first, or give --memory")
     from zibaldone.api.memory import Memory
@@ -100,12 +74,20 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Abstra
     return Memory.from_env(folder, **options)
 
 
-def _is_same(held: _Lent, folder: Path) -> bool:
-    from zibaldone.storage.database import url_in
+@contextmanager
+def open_database(folder: Path, busy_timeout_s: float) -> Iterator[Database]:
+    """The memory's database alone, opened by the environment's keys; no model is loaded."""
+    from zibaldone.api import settings
+    from zibaldone.storage import opening
 
-    if url_in(folder) is not None:
-        return False
-    return (held.typed_in / folder.expanduser()).resolve() == held.memory.path.resolve()
+    keys = {"key": settings.key(), "wall_key": settings.key("WALL_KEY")}
+    database = opening.open_database(
+        folder.expanduser(), busy_timeout_s=busy_timeout_s, user_keys=settings.text("USER_KEYS"), **keys
+    )
+    try:
+        yield database
+    finally:
+        database.close()
 
 
 def check_user(opened: Memory, user: str | None) -> None:

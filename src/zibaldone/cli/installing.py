@@ -14,7 +14,7 @@ from pathlib import Path
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.install.edits import BACKUP, Change, put_in, taken_out
+from zibaldone.cli.install.edits import BACKUP, Change, put_in, read, taken_out
 from zibaldone.cli.install.programs import PROGRAMS, Setting, plugin_folder
 from zibaldone.cli.mcp import program_path, whole
 from zibaldone.errors import InvalidInput
@@ -95,7 +95,7 @@ def _make(
             change.make()
     if commands:
         _run_all(setting, commands, removes=removes)
-    if removes and not (setting.project and commands and _PLUGIN in _text_of(_settings_of_user())):
+    if removes and not (setting.project and commands and _PLUGIN in (read(_settings_of_user()) or "")):
         for change in changes:
             change.make()
 
@@ -107,16 +107,16 @@ def _run_all(setting: Setting, commands: Sequence[list[str]], *, removes: bool) 
     """
     settings = _settings_at(setting)
     kept = settings.with_name(settings.name + BACKUP)
-    before = _text_of(settings) if settings.exists() else None
+    before = read(settings)
     if not removes and before is not None and _PLUGIN not in before:
         shutil.copy2(settings, kept)
     for command in commands:
         _run(command, may_fail=removes or "uninstall" in command)
-    after = _text_of(settings) if settings.exists() else None
+    after = read(settings)
     if removes and after is not None:
-        earlier = _text_of(kept) if kept.exists() else None
+        earlier = read(kept)
         left = {name: value for name, value in json.loads(after).items() if value or name not in _DECLARED}
-        if left == (json.loads(earlier) if earlier is not None else {}):
+        if left == json.loads(earlier or "{}"):
             after = earlier
         Change(settings, before, after).make()
         kept.unlink(missing_ok=True)
@@ -131,7 +131,7 @@ def _settings_at(setting: Setting) -> Path:
 def _check_json(settings: Path) -> None:
     """Raise InvalidInput for settings that Claude Code cannot read, before anything is changed."""
     try:
-        json.loads(_text_of(settings) or "{}")
+        json.loads(read(settings) or "{}")
     except ValueError as error:
         raise InvalidInput(
             f"{str(settings)!r} is not JSON ({error}). Mend it or move it away, and run this again;"
@@ -144,11 +144,7 @@ def _settings_of_user() -> Path:
 
 
 def _has_plugin(setting: Setting) -> bool:
-    return _PLUGIN in _text_of(_settings_at(setting))
-
-
-def _text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    return _PLUGIN in (read(_settings_at(setting)) or "")
 
 
 def _run(command: Sequence[str], *, may_fail: bool) -> None:

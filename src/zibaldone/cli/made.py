@@ -100,9 +100,9 @@ def _show_numbered(call: CliCall, held: list[Any], kind: str, lines_of: Callable
 
 def _numbered(call: CliCall, held: list[Any], kind: str) -> list[Any]:
     """Return the one of the given number, or all. Raises InvalidInput for an unknown number."""
-    number = call.given["number"]
-    chosen = [thing for thing in held if number in (None, thing.id)]
-    if number is not None and not chosen:
+    if (number := call.given["number"]) is None:
+        return held
+    if not (chosen := [thing for thing in held if thing.id == number]):
         raise InvalidInput(f"user {call.user!r} has no {kind} {number}: 'zibaldone {kind}s' lists them")
     return chosen
 

@@ -6,19 +6,16 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput, MissingExtra
-
-if TYPE_CHECKING:
-    from zibaldone.api.memory import Memory
 
 
 @runs("mcp")
@@ -68,13 +65,13 @@ class _Entry:
 
 
 def _entries(client: str | None, server: Local | _Remote) -> list[_Entry]:
-    if client is not None and client not in _CLIENTS:
+    if client not in (None, *_CLIENTS):
         raise InvalidInput(f"no client {client!r}: there is {', '.join(_CLIENTS)}")
-    entries = []
-    for name in _CLIENTS if client is None else [client]:
-        shown, where, write = _CLIENTS[name]
-        if (text := write(server)) is not None:
-            entries.append(_Entry(name, shown, where, text))
+    entries = [
+        _Entry(name, shown, where, text)
+        for name, (shown, where, write) in _CLIENTS.items()
+        if client in (None, name) and (text := write(server)) is not None
+    ]
     if not entries:
         raise InvalidInput(
             f"{client} is told of no --url: leave it out, and the client starts a server itself"
@@ -114,12 +111,9 @@ def server_entry(server: Local | _Remote, url_key: str = "url") -> dict[str, Any
     return {url_key: server.url, "headers": {"X-Memory-User": server.user}}
 
 
-def _servers(server: Local | _Remote, key: str = "mcpServers", **more: str) -> str:
-    return _json({key: {"zibaldone": {**more, **server_entry(server)}}})
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+def _servers(server: Local | _Remote, key: str = "mcpServers", url_key: str = "url", **more: str) -> str:
+    entry = {**more, **server_entry(server, url_key)}
+    return json.dumps({key: {"zibaldone": entry}}, indent=2, ensure_ascii=False)
 
 
 def _claude_desktop(server: Local | _Remote) -> str | None:
@@ -141,8 +135,7 @@ def codex_lines(server: Local | _Remote) -> str:
     """The table of a server in Codex's configuration."""
     # a JSON string or list of strings is a TOML one, too
     if isinstance(server, Local):
-        values: Mapping[str, object] = {"command": server.arguments[0], "args": server.arguments[1:]}
-        lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+        lines = [f"{key} = {json.dumps(value)}" for key, value in server_entry(server).items()]
     else:
         headers = f'{{ "X-Memory-User" = {json.dumps(server.user)} }}'
         lines = [f"url = {json.dumps(server.url)}", f"http_headers = {headers}"]
@@ -150,7 +143,7 @@ def codex_lines(server: Local | _Remote) -> str:
 
 
 def _windsurf(server: Local | _Remote) -> str:
-    return _json({"mcpServers": {"zibaldone": server_entry(server, "serverUrl")}})
+    return _servers(server, url_key="serverUrl")
 
 
 # Each client's name, where it is told, and how.
@@ -175,7 +168,7 @@ def serve(call: CliCall) -> None:
 
     from anyio import run
 
-    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import Config
 
     if find_spec("mcp") is None:
@@ -183,23 +176,6 @@ def serve(call: CliCall) -> None:
     from zibaldone.server.mcp.serving import serve_stdio
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)  # on standard error
-    opened = AsyncMemory.from_env(call.folder, config=Config(background=True))
-
-    async def serving() -> None:
-        agent, read_only = call.given["agent"], call.given["read_only"]
-        beside = _for_hooks(call, wrapped(opened))
-        await serve_stdio(opened, user=call.whose, agent=agent, read_only=read_only, beside=beside)
-
-    run(serving)
-
-
-def _for_hooks(call: CliCall, memory: Memory) -> AbstractContextManager[None]:
-    """Answer the hooks of the same memory, which need not open it then."""
-    from zibaldone.storage.database import url_in
-
-    if url_in(call.folder) is not None:
-        return nullcontext()
-    from zibaldone.cli.client import OF_AGENTS
-    from zibaldone.cli.daemon import held_if_free
-
-    return held_if_free(memory, call.context.find_root().command, OF_AGENTS)
+    memory = AsyncMemory.from_env(call.folder, config=Config(background=True))
+    agent, read_only = call.given["agent"], call.given["read_only"]
+    run(partial(serve_stdio, memory, user=call.whose, agent=agent, read_only=read_only))

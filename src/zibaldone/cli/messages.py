@@ -30,7 +30,6 @@ def add(call: CliCall) -> None:
     text, message = call.given["text"], {name: call.given[name] for name in ("role", "name", "time")}
     if call.given["jsonl"] and (text != "-" or any(value is not None for value in message.values())):
         raise InvalidInput("--jsonl reads messages from standard input: no text, --role, --name or --time")
-    given: list[dict[str, Any]] = []
     if call.given["jsonl"]:
         given = json_lines(standard_input())
     else:
@@ -104,11 +103,9 @@ def show(call: CliCall) -> None:
         out.write_json(AS_JSON["showMessage"](versions))
         return
     place = next((i for i, message in enumerate(within) if message.seq == versions[0].seq), 0)
-    for message in within[max(0, place - around) : place]:
-        out.write(showing.message_line(message) + "\n")
-    out.write(showing.message_in_full(versions))
-    for message in within[place + 1 : place + 1 + around]:
-        out.write("\n" + showing.message_line(message))
+    before, after = within[max(0, place - around) : place], within[place + 1 : place + 1 + around]
+    lines = [list(map(showing.message_line, messages)) for messages in (before, after)]
+    out.write("\n\n".join([*lines[0], showing.message_in_full(versions), *lines[1]]))
 
 
 @runs("exportMessages")

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -88,56 +88,47 @@ def say_folder(folder: object) -> None:
         note(f"memory: {place_shown(str(folder))}")
 
 
-def table(*columns: str, rows: Sequence[Sequence[object]]) -> None:
+def table(*columns: str, rows: Iterable[Sequence[object]]) -> None:
     """Write rows on standard output: on a terminal as columns, on a narrow one as a block for each row.
 
     Elsewhere a line for each row, its cells with tabs between them: nothing is cut or wrapped, however long.
     """
+    rows = list(rows)
     cells = [[visible(str(value)) for value in row] for row in rows]
     console = Console(highlight=False)
     if not console.is_terminal:
         for line in ([*columns], *cells):
             write("\t".join(_BREAKS.sub(" ", cell) for cell in line))
         return
-    numbers = [
-        bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))
-    ]
-    if _fits(columns, cells, console.width):
-        console.print(_in_columns(columns, cells, numbers))
-    else:
-        console.print(_in_blocks(columns, cells, console.width))
-
-
-def _fits(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> bool:
-    """True if each short column has room in one line, and what is left is enough for the long ones."""
-    needed = (len(columns) - 1) * _GAP
-    for place, column in enumerate(columns):
-        longest = max([cell_len(column), *(cell_len(row[place]) for row in cells)])
-        needed += longest if all(_is_short(row[place]) for row in cells) else _LONG_CELL
-    return needed <= width
-
-
-def _in_columns(columns: Sequence[str], cells: Sequence[Sequence[str]], numbers: Sequence[bool]) -> Table:
     made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    needed = (len(columns) - 1) * _GAP  # columns of the terminal: short cells whole, and some of the long
     for place, column in enumerate(columns):
         is_short = all(_is_short(row[place]) for row in cells)
-        made.add_column(
-            column, justify="right" if numbers[place] else "left", overflow="fold", no_wrap=is_short
-        )
+        is_number = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        made.add_column(column, justify="right" if is_number else "left", overflow="fold", no_wrap=is_short)
+        longest = max([cell_len(column), *(cell_len(row[place]) for row in cells)])
+        needed += longest if is_short else _LONG_CELL
     for row in cells:
-        made.add_row(*(Text(cell) for cell in row))
-    return made
+        made.add_row(*map(Text, row))
+    console.print(made if needed <= console.width else _in_blocks(columns, cells, console.width))
 
 
 def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Group:
     """Short cells with their names, as many as go in a line; long ones below them, wrapped between words."""
     lines: list[Text] = []
     for row in cells:
-        if lines:
-            lines.append(Text())
-        named = zip(columns, row, strict=True)
-        short = [_named(column, cell, width) for column, cell in named if cell and _is_short(cell)]
-        lines += [Text(line, style="bold") for line in _filled(short, width)]
+        heads: list[str] = []
+        for column, cell in zip(columns, row, strict=True):
+            if not cell or not _is_short(cell):
+                continue
+            named = f"{column} {cell}".strip()
+            named = named if cell_len(named) <= width else cell
+            if heads and cell_len(longer := f"{heads[-1]}   {named}") <= width:
+                heads[-1] = longer
+            else:
+                heads.append(named)
+        lines += [Text()] if lines else []
+        lines += [Text(line, style="bold") for line in heads]
         lines += [Text(cell, overflow="fold") for cell in row if not _is_short(cell)]
     return Group(*lines)
 
@@ -147,58 +138,36 @@ def _is_short(cell: str) -> bool:
     return cell_len(cell) <= (_SHORT_CELL if " " in cell else _SHORT_NAME)
 
 
-def _named(column: str, cell: str, width: int) -> str:
-    named = f"{column} {cell}".strip()
-    return named if cell_len(named) <= width else cell
-
-
-def _filled(cells: Sequence[str], width: int) -> list[str]:
-    lines: list[str] = []
-    for cell in cells:
-        longer = f"{lines[-1]}   {cell}" if lines else ""
-        if lines and cell_len(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(cell)
-    return lines
-
-
 @contextmanager
 def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; give what is yielded (done, total).
 
     Where that is no terminal, a plain line every few seconds of what takes longer than two.
     """
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as bars
 
     console = Console(stderr=True)
-    if not shown or not console.is_terminal:
-        yield _plain_progress(label, of_bytes) if shown else (lambda _done, _total: None)
-        return
-    counted = DownloadColumn() if of_bytes else MofNCompleteColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), counted, TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    if not shown:
+        yield lambda _done, _total: None
+    elif not console.is_terminal:
+        yield _plain_progress(label, of_bytes=of_bytes)
+    else:
+        counted = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
+        columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), counted)
+        with bars.Progress(*columns, bars.TimeRemainingColumn(), console=console, transient=True) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _plain_progress(label: str, of_bytes: bool) -> Callable[[int, int], None]:  # noqa: FBT001 - private
+def _plain_progress(label: str, *, of_bytes: bool) -> Callable[[int, int], None]:
     next_line = monotonic() + _WORTH_TELLING_S
 
     def show(done: int, total: int) -> None:
         nonlocal next_line
-        if (now := monotonic()) < next_line:
-            return
-        next_line = now + _WORTH_TELLING_S
-        whole = f"{total / 1e6:.0f} MB" if of_bytes else f"{total:,}"
-        note(f"{label}: {100 * done // max(total, 1)} % of {whole}" if total else label)
+        if (now := monotonic()) >= next_line:
+            next_line = now + _WORTH_TELLING_S
+            whole = f"{total / 1e6:.0f} MB" if of_bytes else f"{total:,}"
+            note(f"{label}: {100 * done // max(total, 1)} % of {whole}" if total else label)
 
     return show
 

@@ -7,17 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.output import NOTHING_FOUND
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory
-    from zibaldone.api.memory import Memory
-    from zibaldone.cli.daemon import HoldingStatus
     from zibaldone.server.keys import KeyStore, ServerKey
 
 _USUAL_PORT = 8787
@@ -26,7 +20,7 @@ _SWITCH_S = 0.0005  # how long a recall keeps the event loop, and the streams th
 
 @runs("serve")
 def serve(call: CliCall) -> None:
-    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import MAINTAINED, Config
     from zibaldone.api.settings import secret, use_chat
     from zibaldone.server.app import base_url, check_binding, create_app, listening, serve_until_stopped
@@ -37,8 +31,6 @@ def serve(call: CliCall) -> None:
 
     memory, given, upstream = call.folder, call.given, call.given["upstream"]
     key_variable, notes_model = given["upstream_key_env"], given["notes_model"]
-    if given["kv_model"] is not None and upstream is None:
-        raise InvalidInput("--kv-model is the model that the upstream serves: give --upstream")
     settings = ServerSettings(
         host=given["host"],
         port=given["port"],
@@ -64,32 +56,16 @@ def serve(call: CliCall) -> None:
         config = Config(maintained=views, background=not processes, blocks=given["blocks"])
         opened = AsyncMemory.from_env(memory, config=config)
         pool = MemoryPool(opened, memory, processes) if processes else None
-        kv = None if given["kv_model"] is None else _attached(given["kv_model"], wrapped(opened))
-        app = create_app(opened, settings=settings, keys=keys, pool=pool, kv=kv)
+        app = create_app(opened, settings=settings, keys=keys, pool=pool)
         out.write(f"listening on {base_url(bound)}")
         out.note(f"memory: {place_shown(memory)}")
         out.note("keys are needed" if keys.exist() else "no keys: open to this machine, and to no other")
         if upstream and not keys.exist():
-            whose = (
-                f"every request is of user {call.user!r}"
-                if call.user
-                else "a request names its user, or has no memory"
-            )
-            out.note(f"{whose}: see --user")
+            every = f"every request is of user {call.user!r}" if call.user else ""
+            out.note(f"{every or 'a request names its user, or has no memory'}: see --user")
         out.note(f"upstream: {upstream}" if upstream else "no upstream: no gateway")
         serve_until_stopped(app, settings, bound)
     out.note("stopped")
-
-
-def _attached(name: str, memory: Memory) -> KVMemory:
-    """A KVMemory with a model that only encodes what is said, on the CPU: vLLM has the cards."""
-    from zibaldone.api.kv import KVMemory, chat  # the extra is asked for before its libraries are
-
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # isort: skip
-
-    tokenizer = AutoTokenizer.from_pretrained(name)
-    model = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
-    return KVMemory(model, tokenizer, memory, format=chat(tokenizer) if tokenizer.chat_template else None)
 
 
 @runs("open")
@@ -97,19 +73,12 @@ def open_(call: CliCall) -> None:
     from zibaldone.storage.database import url_in
 
     memory, port, user = call.folder, call.given["port"], call.user
-    in_background = [name for name in ("background", "stop", "status") if call.given[name]]
-    if len(in_background) > 1:
-        raise InvalidInput("give one of --background, --stop and --status")
     if url_in(memory) is not None:
         raise InvalidInput("open holds the memory of a folder: serve the page of a database with serve")
-    if in_background:
-        _in_background(call, in_background[0])
-        return
     from urllib.parse import urlencode
 
-    from zibaldone.api.aio import AsyncMemory, wrapped
+    from zibaldone.api.aio import AsyncMemory
     from zibaldone.api.config import Config
-    from zibaldone.cli.daemon import held_if_free
     from zibaldone.server.app import base_url, create_app, listening, serve_until_stopped
     from zibaldone.server.keys import KeyStore
     from zibaldone.server.settings import ServerSettings
@@ -132,37 +101,8 @@ def open_(call: CliCall) -> None:
         out.note(f"memory: {memory}; Ctrl-C ends")
         if call.given["browser"]:
             _open_browser(address)
-        with held_if_free(wrapped(opened), call.context.find_root().command):
-            serve_until_stopped(app, settings, bound)
+        serve_until_stopped(app, settings, bound)
     out.note("stopped")
-
-
-def _in_background(call: CliCall, step: str) -> None:
-    """Start `zibaldone open` as the process that holds a memory; or end, or show, the one that does."""
-    from zibaldone.cli import daemon
-
-    folder, port = call.folder, call.given["port"]
-    if step == "background":
-        command = ["open", "--no-browser", *([] if port is None else ["--port", str(port)])]
-        whole = str(folder.expanduser().resolve())
-        running: HoldingStatus | None = daemon.status(folder) or daemon.start(
-            folder, [*command, "--memory", whole]
-        )
-    else:
-        running = (daemon.stop if step == "stop" else daemon.status)(folder)
-    if call.as_json:
-        out.write_json(running)
-    elif running:
-        out.write(
-            f"{'stopped' if step == 'stop' else 'running'}: process {running.pid}, holding {running.folder}"
-        )
-    if running is None:
-        out.note(f"no process holds {folder}")
-        raise typer.Exit(NOTHING_FOUND)
-    if step != "stop" and not call.as_json:
-        out.note(
-            f"since {running.since}, {out.count(running.answered, 'command')} answered; end it with --stop"
-        )
 
 
 def _open_browser(address: str) -> None:
@@ -190,24 +130,21 @@ def create_key(call: CliCall) -> None:
     given = call.given
     if given["admin"] == (given["user"] is not None):
         raise InvalidInput("say whom the key is for: --user NAME, or --admin for every user")
-    with closing(_opened(call.folder)) as keys:
+    with _opened(call.folder) as keys:
         created = keys.create(**{name: given[name] for name in ("user", "agent", "read_only", "memory_mode")})
-    if call.as_json:
-        out.write_json(created)
-    else:
-        out.write(created.token)
+    call.answer(created, created.token)
+    if not call.as_json:
         out.note(f"key {created.key.id}: keep the token, it is not shown again")
 
 
 @runs("keys list")
 def list_keys(call: CliCall) -> None:
-    with closing(_opened(call.folder)) as keys:
+    with _opened(call.folder) as keys:
         known = keys.all_keys()
     if call.as_json:
         out.write_json(known)
     elif known:
-        names = ("id", "user", "agent", "may", "created", "last used", "")
-        out.table(*names, rows=list(map(_key_row, known)))
+        out.table("id", "user", "agent", "may", "created", "last used", "", rows=map(_key_row, known))
     else:
         out.note("no keys: the server listens on loopback only")
 
@@ -223,12 +160,12 @@ def _key_row(key: ServerKey) -> Sequence[object]:
 
 @runs("keys revoke")
 def revoke_key(call: CliCall) -> None:
-    with closing(_opened(call.folder)) as keys:
+    with _opened(call.folder) as keys:
         revoked = keys.revoke(call.given["key_id"])
     call.answer(revoked, f"key {revoked.id} is revoked")
 
 
-def _opened(memory: Path) -> KeyStore:
+def _opened(memory: Path) -> closing[KeyStore]:
     from zibaldone.server.keys import KeyStore
 
-    return KeyStore(memory)
+    return closing(KeyStore(memory))

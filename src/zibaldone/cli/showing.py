@@ -43,17 +43,8 @@ def _note_row(note: UserNote) -> Sequence[object]:
     return note.id, note.kind, day, ", ".join(state), said_by + note.text
 
 
-def _chunk_row(chunk: StoredChunk) -> Sequence[object]:
-    tokens = f"{chunk.tokens} of {chunk.raw_tokens}"
-    return chunk.id, chunk.first.date(), chunk.last.date(), len(chunk.items), tokens, chunk.summary
-
-
-def _document_row(document: Document) -> Sequence[object]:
-    return document.id, len(document.entries), document.token_count, document.title, document.summary
-
-
-def _theme_row(theme: Theme) -> Sequence[object]:
-    return theme.id, len(theme.semantics), theme.start.date(), theme.end.date(), theme.name
+def _document_row(held: Document) -> Sequence[object]:
+    return held.id, len(held.entries), held.token_count, held.title, held.summary
 
 
 def _passage_row(passage: Evidence) -> Sequence[object]:
@@ -76,12 +67,14 @@ def _audit_row(entry: AuditEntry) -> Sequence[object]:
 _AUDIT = ("time", "user", "number", "action", "operation", "door", "key", "count")
 _TABLES: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[object]]]] = {
     "getProfile": (("id", "kind", "date", "", "entry"), _note_row),
-    "listChunks": (("chunk", "from", "to", "items", "tokens", "summary"), _chunk_row),
     "listDocuments": (("id", "entries", "tokens", "title", "summary"), _document_row),
-    "listThemes": (("theme", "semantics", "from", "to", "name"), _theme_row),
+    "listThemes": (
+        ("theme", "semantics", "from", "to", "name"),
+        lambda held: (held.id, len(held.semantics), held.start.date(), held.end.date(), held.name),
+    ),
     "listEpisodes": (
         ("episode", "session", "messages", "title"),
-        lambda episode: (episode.id, episode.session, len(episode.seqs), episode.title),
+        lambda held: (held.id, held.session, len(held.seqs), held.title),
     ),
     "listAudit": (_AUDIT, _audit_row),
     "listGrants": (
@@ -93,57 +86,57 @@ _TABLES: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[object]]]] = {
 
 def _table(call: CliCall, held: Any) -> None:
     columns, row = _TABLES[call.operation.name]
-    out.table(*columns, rows=[row(thing) for thing in held])
+    out.table(*columns, rows=map(row, held))
 
 
 SHOWN.update(dict.fromkeys(_TABLES, _table))
+for _name in ("addProfileEntry", "pinProfileEntry", "editProfileEntry", "retireProfileEntry"):
+    SHOWN[_name] = lambda _, note: out.table(*_TABLES["getProfile"][0], rows=[_note_row(note)])
 
 
-def _chunks_or_past(call: CliCall, held: Sequence[Any]) -> None:
-    if not call.given["history"]:
-        _table(call, held)
+@shows("listChunks")
+def _chunks(call: CliCall, held: Sequence[Any]) -> None:
+    if call.given["history"]:
+        for entry in held:
+            out.write(_past_line(entry))
         return
-    for version in held:
-        out.write(past_line(version))
-
-
-SHOWN["listChunks"] = _chunks_or_past
+    rows = (
+        (
+            chunk.id,
+            chunk.first.date(),
+            chunk.last.date(),
+            len(chunk.items),
+            f"{chunk.tokens} of {chunk.raw_tokens}",
+            chunk.summary,
+        )
+        for chunk in held
+    )
+    out.table("chunk", "from", "to", "items", "tokens", "summary", rows=rows)
 
 
 @shows("search")
 def _passages(_: CliCall, passages: Sequence[Evidence]) -> None:
-    rows = [(rank, *_passage_row(passage)) for rank, passage in enumerate(passages, 1)]
+    rows = ((rank, *_passage_row(passage)) for rank, passage in enumerate(passages, 1))
     out.table("rank", "date", "session", "messages", "speaker", "text", rows=rows)
 
 
 @shows("getUsage")
 def _usage(_: CliCall, used: Sequence[Any]) -> None:
-    heads = [name.replace("_", " ") for name in asdict(used[0])]
-    out.table(*heads, rows=[[*asdict(row).values()] for row in used])
+    heads = (name.replace("_", " ") for name in asdict(used[0]))
+    out.table(*heads, rows=(list(asdict(row).values()) for row in used))
 
 
 @shows("listSessions")
 def _sessions(_: CliCall, sessions: Sequence[Session]) -> None:
     """Write a row for each session, with titles where any has one."""
     titled = any(held.title for held in sessions)
-    rows = [
-        (
-            held.session,
-            *((short(held.title),) if titled else ()),
-            held.messages,
-            held.first_seq,
-            held.last_seq,
-            held.start.date(),
-            held.end.date(),
-        )
-        for held in sessions
-    ]
-    title = ("title",) if titled else ()
-    out.table("session", *title, "messages", "first seq", "last seq", "from", "to", rows=rows)
-
-
-for _name in ("addProfileEntry", "pinProfileEntry", "editProfileEntry", "retireProfileEntry"):
-    SHOWN[_name] = lambda _, note: out.table(*_TABLES["getProfile"][0], rows=[_note_row(note)])
+    rows = []
+    for held in sessions:
+        title = (short(held.title),) if titled else ()
+        seqs, days = (held.first_seq, held.last_seq), (held.start.date(), held.end.date())
+        rows.append((held.session, *title, held.messages, *seqs, *days))
+    heads = ("title",) if titled else ()
+    out.table("session", *heads, "messages", "first seq", "last seq", "from", "to", rows=rows)
 
 
 # Messages
@@ -196,14 +189,18 @@ def _users(_: CliCall, names: Sequence[str]) -> None:
 def message_in_full(versions: Sequence[Message]) -> str:
     """A message with all that is known of it; where it was corrected, each version, the last one holds."""
     first, *corrections = versions
-    about = {"message": first.seq, "session": first.session}
-    about |= {"time": f"{first.time:%Y-%m-%d %H:%M}" if first.time else "", "role": first.role}
-    about |= {"name": first.name or "", "id": first.id or ""}
-    about |= {f"metadata {key}": value for key, value in first.metadata.items()}
-    texts = [first.content, *(f"corrected by message {later.seq}:\n{later.content}" for later in corrections)]
-    return "\n\n".join(
-        ["\n".join(f"{name}: {value}" for name, value in about.items() if value != ""), *texts]
-    )
+    about = {
+        "message": first.seq,
+        "session": first.session,
+        "time": f"{first.time:%Y-%m-%d %H:%M}" if first.time else "",
+        "role": first.role,
+        "name": first.name or "",
+        "id": first.id or "",
+        **{f"metadata {key}": value for key, value in first.metadata.items()},
+    }
+    head = "\n".join(f"{name}: {value}" for name, value in about.items() if value != "")
+    later = (f"corrected by message {message.seq}:\n{message.content}" for message in corrections)
+    return "\n\n".join([head, first.content, *later])
 
 
 # What was recalled
@@ -386,7 +383,7 @@ def chunk_lines(chunk: StoredChunk) -> list[str]:
     ]
 
 
-def past_line(entry: Past) -> str:
+def _past_line(entry: Past) -> str:
     """Show a superseded item in a line."""
     by = ", ".join(map(str, entry.by_sources))
     was = ", ".join(map(str, entry.item.sources))

@@ -1,7 +1,8 @@
-"""Commands around where a memory is stored: encrypt it, move its blocks, let a role serve it."""
+"""Commands around where a memory is stored: encrypt it, let a role serve it."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,52 +66,16 @@ def _key() -> str | bytes:
 
 
 def _show(call: CliCall, converted: Converted) -> None:
-    if call.as_json:
-        out.write_json(converted)
-        return
     what = "encrypted" if converted.encrypted else "decrypted: its files are plain"
     sizes = f"{converted.bytes_before / 1e6:.1f} MB before, {converted.bytes_after / 1e6:.1f} MB now"
-    out.write(f"{what} ({sizes})")
+    lines = [f"{what} ({sizes})"]
     if converted.others:
-        out.write(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
+        lines.append(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
     if converted.encrypted:
-        out.write("The plain files are deleted, not overwritten: backups and the disk may still have them.")
-
-
-@runs("move-blocks")
-def move_blocks(call: CliCall) -> None:
-    from zibaldone.api import settings
-    from zibaldone.storage.moving import move_blocks as move
-    from zibaldone.storage.moving import undo_move
-    from zibaldone.storage.opening import is_there, open_database
-
-    memory, bucket, undo = call.folder, call.given["bucket"], call.given["undo"]
-    if (bucket is None) != undo:
-        raise InvalidInput("give the URL of a bucket, such as s3://bucket/prefix, or --undo")
-    if not is_there(memory):
-        raise InvalidInput(f"there is no memory in {str(memory)!r}: give the folder or the URL of one")
-    out.say_folder(memory)
-    database = open_database(
-        memory.expanduser(),
-        busy_timeout_s=_BUSY_S,
-        key=settings.key(),
-        user_keys=settings.text("USER_KEYS"),
-        wall_key=settings.key("WALL_KEY"),
-    )
-    try:
-        if bucket is None:
-            done = undo_move(database)
-        else:
-            with out.progress("moving", shown=not call.as_json) as progress:
-                done = move(database, bucket, progress)
-    finally:
-        database.close()
-    if call.as_json:
-        out.write_json(done)
-    elif undo:
-        out.write(f"undone: {done.blocks} objects ({done.bytes / 1e6:.1f} MB) deleted from {done.url}")
-    else:
-        out.write(f"{done.blocks} blocks ({done.bytes / 1e6:.1f} MB) are in {done.url}")
+        lines.append(
+            "The plain files are deleted, not overwritten: backups and the disk may still have them."
+        )
+    call.answer(converted, "\n".join(lines))
 
 
 @runs("wall")
@@ -122,9 +87,7 @@ def wall(call: CliCall) -> None:
         raise InvalidInput("a folder has no roles: give the URL of a memory in PostgreSQL")
     from zibaldone.storage.postgres import PostgresDatabase
 
-    database = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
-    try:
+    opened = PostgresDatabase(url, busy_timeout_s=_BUSY_S, wall_key=settings.key("WALL_KEY"))
+    with closing(opened) as database:
         database.admit(call.given["role"])
-    finally:
-        database.close()
     out.write(f"{call.given['role']} may serve {database.name}, with this key in ZIBALDONE_WALL_KEY")

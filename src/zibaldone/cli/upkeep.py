@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
     from zibaldone.engine.maintenance import Maintained
     from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus
-    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
     from zibaldone.models.base import ChatModel
-    from zibaldone.models.meter import Prices
     from zibaldone.views.base import Content
 
-_STEPS = ("estimate", "diff", "switch", "rollback", "discard", "show", "at_once")
+_STEPS = ("diff", "switch", "rollback", "discard", "show", "at_once")
 
 
 def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
@@ -105,24 +103,15 @@ def rebuild(call: CliCall) -> None:
     if len(chosen) > 1:
         first, second = (step.replace("_", "-") for step in chosen[:2])
         raise InvalidInput(f"one thing at a time: --{first} or --{second}")
-    if given["prices"] is not None and chosen != ["estimate"]:
-        raise InvalidInput("--prices says what an estimate costs: give --estimate too")
     step = chosen[0] if chosen else "build"
     with call.opened(chat=recorded(given["record"], given["on_miss"])) as memory:
         users = memory.users() if call.user is None else [call.user]
         done = [_done(call, memory, name, step) for name in users]
-    if call.as_json:
-        out.write_json(done)
-        return
-    for result in done:
-        for line in _lines(result):
-            out.write(line)
+    call.answer(done, "\n".join(line for result in done for line in _lines(result)) or None)
 
 
-def _done(call: CliCall, memory: Memory, user: str, step: str) -> BuildStatus | BuildDiff | RebuildEstimate:
+def _done(call: CliCall, memory: Memory, user: str, step: str) -> BuildStatus | BuildDiff:
     view = call.given["view"]
-    if step == "estimate":
-        return memory.builds.estimate(view, user=user, prices=_prices(call.given["prices"]))
     if step in ("diff", "rollback", "discard"):
         done: BuildStatus | BuildDiff = getattr(memory.builds, step)(view, user=user)
         return done
@@ -134,49 +123,25 @@ def _done(call: CliCall, memory: Memory, user: str, step: str) -> BuildStatus | 
         return memory.builds.rebuild(view, user=user, beside=step == "build", progress=progress)
 
 
-def _prices(given: str | None) -> Prices | None:
-    from zibaldone.models.meter import Prices
-
-    if given is None:
-        return None
-    try:
-        prompt, completion, embedding = (float(price) for price in given.split(","))
-    except ValueError as error:
-        raise InvalidInput(
-            f"--prices must be three numbers such as 0.15,0.6,0.02, not {given!r}: of a million tokens of"
-            " prompt, answer and embedding"
-        ) from error
-    return Prices(prompt, completion, embedding)
-
-
-def _lines(result: BuildStatus | BuildDiff | RebuildEstimate) -> Iterator[str]:
-    from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
+def _lines(result: BuildStatus | BuildDiff) -> Iterator[str]:
+    from zibaldone.engine.rebuilding.builds import BuildStatus
 
     head = f"{result.view} of {result.user}"
     if isinstance(result, BuildStatus):
-        serving = _build(result.serving) if result.serving else "nothing was read yet"
-        yield f"{head}: serving: {serving}"
+        yield f"{head}: serving: {_build(result.serving) if result.serving else 'nothing was read yet'}"
         if result.other:
             yield f"{head}: {result.standing}: {_build(result.other)}"
-    elif isinstance(result, BuildDiff):
-        counted = (("added", result.added), ("gone", result.gone), ("changed", result.changed))
-        figures = ", ".join(f"{len(contents)} {word}" for word, contents in counted)
+    else:
         vectors = "; the vectors are another embedder's" if result.other_vectors else ""
-        yield f"{head}: {result.same} the same, {figures}{vectors}"
+        yield (
+            f"{head}: {result.same} the same, {len(result.added)} added, {len(result.gone)} gone,"
+            f" {len(result.changed)} changed{vectors}"
+        )
         yield from (f"+ {_content(content)}" for content in result.added)
         yield from (f"- {_content(content)}" for content in result.gone)
         for pair in result.changed:
             yield f"- {_content(pair.before)}"
             yield f"+ {_content(pair.after)}"
-    else:
-        measured = "" if result.rehearsed == result.messages else f", measured on {result.rehearsed}"
-        yield (
-            f"{head}: {out.count(result.messages, 'message')}{measured}: {out.count(result.calls, 'call')},"
-            f" {result.prompt_tokens} prompt and {result.completion_tokens} completion tokens,"
-            f" {out.count(result.embedded_texts, 'text')} of {result.embedded_tokens} tokens embedded"
-        )
-        if result.money is not None:
-            yield f"{head}: {result.money:.4f} by these prices"
 
 
 def _build(build: Build) -> str:

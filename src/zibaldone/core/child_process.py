@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
 
 # What every child has of our environment; `also` of `started` says what the settings of a memory add to it.
 _NAMES = frozenset(
@@ -35,9 +34,8 @@ def started(
     *,
     also: Sequence[str] = (),
     stdin: int | None = None,
-    stdout: int | IO[Any] | None = None,
-    stderr: int | IO[Any] | None = None,
-    start_new_session: bool = False,
+    stdout: int | None = None,
+    stderr: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start this interpreter with these arguments.
 
@@ -49,7 +47,6 @@ def started(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        start_new_session=start_new_session,
     )
 
 

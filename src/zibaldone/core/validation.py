@@ -98,13 +98,6 @@ def count(what: str, value: object, *, least: int) -> int:
     return value
 
 
-def whole(what: str, value: object) -> int:
-    """Check a whole number, above or below 0."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(f"{what} must be a whole number, not {shown(value)}")
-    return value
-
-
 def number(what: str, value: object, *, least: float, most: float) -> float:
     """Check a number that lies between two others."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:

@@ -55,7 +55,7 @@ class Receipt:
     time: datetime | None = field(default=None, compare=False)
     remains: str = ""  # where the text may still be, if it was forgotten and not purged
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)  # for `verify`, on request
-    # Number of the user's destroyed key: whatever any file, replica or backup still has is unreadable, and
+    # Number of the user's destroyed key: whatever any file or backup still has is unreadable, and
     # `purged` is True.
     key: str = ""
 

@@ -11,18 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    and_,
-    bindparam,
-    delete,
-    false,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, false, func, or_, select, update
 
 from zibaldone import log
 from zibaldone.core.deadline import NO_DEADLINE, Deadline
@@ -34,14 +23,9 @@ from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewS
 Standing = Literal["beside", "kept"]
 
 # Built once: they are executed in every add, and several times in every recall.
-_COLUMNS = (
-    view_states.c.user,
-    view_states.c.generation,
-    view_states.c.fingerprint,
-    view_states.c.cursor,
-    view_states.c.chosen_over,
-    view_states.c.chat,
-)
+_COLUMNS = [
+    view_states.c[name] for name in ("user", "generation", "fingerprint", "cursor", "chosen_over", "chat")
+]
 _STATE = select(*_COLUMNS).where(
     view_states.c.user == bindparam("of"),
     view_states.c.view == bindparam("name"),
@@ -125,13 +109,7 @@ def _of_row(row: Any) -> Generation:
 
 
 def start(
-    connection: Connection,
-    user: str,
-    view: View,
-    *,
-    serving: bool,
-    beside: bool = False,
-    chat: str = "",
+    connection: Connection, user: str, view: View, *, serving: bool, beside: bool = False, chat: str = ""
 ) -> Generation:
     """Begin a generation under an unused number; with `beside` it waits to be chosen."""
     c = view_states.c

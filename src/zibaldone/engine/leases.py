@@ -41,10 +41,8 @@ def _clock_s() -> float:
 class Leases:
     """Leases of one worker. Safe to share among threads; a heartbeat thread runs while any is held."""
 
-    def __init__(
-        self, database: Database, *, lease_s: float = LEASE_S, clock: Callable[[], float] = _clock_s
-    ) -> None:
-        self._database, self._lease_s, self._clock = database, lease_s, clock
+    def __init__(self, database: Database, *, lease_s: float = LEASE_S) -> None:
+        self._database, self._lease_s = database, lease_s
         self.start_anew()
         start_anew_in_children(self)
 
@@ -61,7 +59,7 @@ class Leases:
 
         Yields a function that raises LeaseLost once the lease has expired. Raises StorageError.
         """
-        before = self._clock()
+        before = _clock_s()
         if not self._claim(user):
             yield None
             return
@@ -73,7 +71,7 @@ class Leases:
 
         def check() -> None:
             with self._changed:
-                if self._ends.get(user, 0.0) <= self._clock():
+                if self._ends.get(user, 0.0) <= _clock_s():
                     raise LeaseLost(f"the lease of user {user!r} ended")
 
         try:
@@ -122,7 +120,7 @@ class Leases:
 
     def _renew(self, users: list[str]) -> None:
         """Extend the leases that this worker still holds."""
-        t, before = table.c, self._clock()
+        t, before = table.c, _clock_s()
         with self._database.unlocked() as connection:
             until_us = self._database.now_us(connection) + self._lease_us
             ours = update(table).where(t.user.in_(users), t.holder == self.holder).values(until_us=until_us)

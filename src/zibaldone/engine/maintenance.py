@@ -121,7 +121,7 @@ def catch_up(
                     requests=0,
                 )
             return cut_short
-        if unfinished is not None and _is_rebuilding(database, user, view):
+        if unfinished is not None and _rebuilding[_rebuild_key(database, user, view)] > 0:
             unfinished = None  # another thread of this process is building it
         if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
             cut_short += rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
@@ -129,9 +129,9 @@ def catch_up(
             with database.write(user) as connection:
                 drop(connection, view, unfinished)
         elif lags:
-            read = _step(database, user, view, current, patient=patient, check=check)
-            cut_short += read.cut_short
-            on_step(read.messages)
+            messages, cut = _step(database, user, view, current, patient=patient, check=check)
+            cut_short += cut
+            on_step(messages)
         else:
             return cut_short
 
@@ -176,9 +176,9 @@ def rebuild(
                 latest = building(connection, user, view)
             if latest is None or not is_same_build(latest, unfinished):
                 return cut_short  # another process finished or replaced this build
-            read = _step(database, user, view, latest, patient=patient, check=check, at_once=True)
-            cut_short += read.cut_short
-            on_step(read.messages)
+            messages, cut = _step(database, user, view, latest, patient=patient, check=check, at_once=True)
+            cut_short += cut
+            on_step(messages)
         return cut_short
     finally:
         _rebuilding.subtract([key])
@@ -210,7 +210,7 @@ def grow(
                 return False
             if latest.cursor >= last_seq:
                 return True
-            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once).messages)
+            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once)[0])
     finally:
         _rebuilding.subtract([key])
 
@@ -227,18 +227,6 @@ def _rebuild_key(database: Database, user: str, view: View, beside: str = "") ->
     return os.getpid(), database.name, user, view.name + beside
 
 
-def _is_rebuilding(database: Database, user: str, view: View) -> bool:
-    return _rebuilding[_rebuild_key(database, user, view)] > 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """Messages committed by one batch."""
-
-    messages: int = 0
-    cut_short: int = 0  # of these, read only at their beginning
-
-
 @sweeping()
 def _step(
     database: Database,
@@ -249,8 +237,11 @@ def _step(
     patient: bool,
     check: Check,
     at_once: bool = False,
-) -> _Read:
-    """Prepare and commit the batch after the cursor, unless another process did."""
+) -> tuple[int, int]:
+    """Prepare and commit the batch after the cursor, unless another process did.
+
+    Returns the number of its messages, and of those that were read only at their beginning.
+    """
     check()
     cursor = generation.cursor if generation else 0
     with database.read(user) as connection:
@@ -268,8 +259,8 @@ def _step(
     try:
         committed = _commit(database, user, view, generation, batch, prepared, before.deletions, end)
     except Stale:
-        return _Read()  # housekeeping changed the view's storage meanwhile
-    return _Read(committed, cut_short if committed else 0)
+        return 0, 0  # housekeeping changed the view's storage meanwhile
+    return committed, cut_short if committed else 0
 
 
 def _commit(

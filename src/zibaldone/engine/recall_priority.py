@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from zibaldone.core.fork_safety import start_anew_in_children
@@ -18,9 +18,9 @@ class RecallPriority:
     Threads of one interpreter share its lock: beside maintenance a recall takes twice as long.
     """
 
-    def __init__(self, longest_s: float = _LONGEST_S, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, longest_s: float = _LONGEST_S) -> None:
         """`longest_s` bounds each pause, so that constant recalls do not stop maintenance."""
-        self._longest_s, self._clock = longest_s, clock
+        self._longest_s = longest_s
         self.start_anew()
         start_anew_in_children(self)
 
@@ -44,7 +44,7 @@ class RecallPriority:
 
     def pause(self) -> None:
         """Pause while recalls run, for `longest_s` at most."""
-        deadline = self._clock() + self._longest_s
+        deadline = time.monotonic() + self._longest_s
         with self._changed:
-            while self._under_way and (left_s := deadline - self._clock()) > 0:
+            while self._under_way and (left_s := deadline - time.monotonic()) > 0:
                 self._changed.wait(left_s)

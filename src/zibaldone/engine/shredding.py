@@ -7,7 +7,7 @@
     clear      clear the views' caches, delete blocks and objects, and purge the files
 
 After a crash the key stays condemned: the next opening of the memory, or the next shredding, continues. From
-`destroy` on the user's words are protected by the missing key, in backups and replicas as well.
+`destroy` on the user's words are protected by the missing key, in backups as well.
 """
 
 from __future__ import annotations

@@ -69,12 +69,8 @@ class BackgroundWorker:
         `due(n)` returns at most n users who lag behind; the next call returns the next ones.
         """
         self._maintain, self._due = maintain, due
-        self._threads_wanted, self._queue_users, self._poll_s, self._clock = (
-            threads,
-            queue_users,
-            poll_s,
-            clock,
-        )
+        self._threads_wanted, self._queue_users = threads, queue_users
+        self._poll_s, self._clock = poll_s, clock
         self._gather_s, self._longest_s = gather_s, max(gather_s, longest_s)
         self._turn_s = turn_s
         self._new()

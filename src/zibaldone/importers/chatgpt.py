@@ -19,7 +19,6 @@ from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Branches, Conversation, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import (
-    Head,
     Importer,
     each_conversation,
     each_file,
@@ -49,10 +48,7 @@ class ChatGPT(Importer):
     name = "chatgpt"
     looks_for = "'mapping' in the first object of a conversations.json"
     in_folders = r"conversations[^/]*\.json\Z"
-
-    def fits(self, head: Head) -> bool:
-        """Recognise an export by its message trees."""
-        return "mapping" in head.keys
+    first_keys = frozenset({"mapping"})
 
     def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
         """Yield one conversation each; some have no messages."""
@@ -98,14 +94,10 @@ class _Chat:
     def _first_time(self, mapping: dict[str, Node], keys: list[str]) -> datetime | None:
         """Return the time for messages that come before any with a time."""
         for key in keys:
-            message = mapping[key].value.get("message") if isinstance(mapping[key].value, dict) else None
-            if (
-                isinstance(message, dict)
-                and message.get("create_time") is not None
-                and message.get("content")
-            ):
+            sent = mapping[key].value.get("message") if isinstance(mapping[key].value, dict) else None
+            if isinstance(sent, dict) and sent.get("content") and sent.get("create_time") is not None:
                 try:
-                    return to_time(message["create_time"])
+                    return to_time(sent["create_time"])
                 except (ValueError, OverflowError):
                     break  # its own message says so
         return self.node.time_of("create_time")

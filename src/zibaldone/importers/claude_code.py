@@ -10,6 +10,7 @@ from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
 from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import titled
 from zibaldone.text.client_text import own_words
 
 
@@ -53,20 +54,12 @@ def _messages(node: Node, title: str) -> Iterator[Message]:
         made += node.messages({"role": message["role"].value, "content": words})
     for number, part in enumerate(made):
         if part.content.strip():
-            metadata: dict[str, Any] = {**part.metadata, **({"title": title} if title else {})}
-            metadata |= {"folder": folder.text()} if folder else {}
+            metadata = {**part.metadata, **titled(title), **({"folder": folder.text()} if folder else {})}
             if noise := _noise(part, hidden=hidden):
                 metadata[NOISE] = noise
-            yield node.message(
-                Message(
-                    part.content,
-                    part.role,
-                    time=node.time_of("timestamp"),
-                    session=node["sessionId"].label(),
-                    metadata=metadata,
-                    id=f"{own_id}/{number}" if number else own_id,
-                )
-            )
+            part_id = f"{own_id}/{number}" if number else own_id
+            time, session = node.time_of("timestamp"), node["sessionId"].label()
+            yield node.message(Message(part.content, part.role, None, time, session, metadata, part_id))
 
 
 def _noise(message: Message, *, hidden: bool) -> str | None:

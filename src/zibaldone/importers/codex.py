@@ -10,8 +10,8 @@ from zibaldone.core import NOISE, Message
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
-from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
+from zibaldone.importers.texts import Occurrences
 from zibaldone.text.client_text import own_words
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from zibaldone.core import NOISE, Message
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_about, read_elements
+from zibaldone.importers.files import Importer, each_message, in_pieces, read_about, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment, with_files
 
@@ -22,10 +22,7 @@ class Discord(Importer):
     among_people = True
     looks_for = "'guild' with 'channel' in the first object"
     in_folders = r"\.json\Z"
-
-    def fits(self, head: Head) -> bool:
-        """Recognise a channel by its guild and channel fields."""
-        return {"guild", "channel"} <= set(head.keys)
+    first_keys = frozenset({"guild", "channel"})
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Yield a channel's conversation in pieces."""
@@ -41,11 +38,7 @@ class Discord(Importer):
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     author, content = node["author"], node.get("content")
     files = [
-        attachment(
-            "file",
-            file["fileName"].text(),
-            size_bytes=size.value if (size := file.get("fileSizeBytes")) else None,
-        )
+        attachment("file", file["fileName"].text(), size_bytes=file.value.get("fileSizeBytes"))
         for file in node.items_of("attachments")
     ]
     text = with_files(content.text() if content else "", files)
@@ -55,14 +48,6 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     metadata: dict[str, Any] = {"title": title, **attached(files)}
     if kind is not None and str(kind.value) not in _SPOKEN:
         metadata[NOISE] = "notice"
-    yield node.message(
-        Message(
-            text,
-            role="assistant" if author.says("isBot") else "user",
-            name=(author.get("nickname") or author["name"]).text(),
-            time=node.time_of("timestamp"),
-            session=session,
-            metadata=metadata,
-            id=f"{session}:{node['id'].label()}",
-        )
-    )
+    role, name = "assistant" if author.says("isBot") else "user", author.get("nickname") or author["name"]
+    time, own_id = node.time_of("timestamp"), f"{session}:{node['id'].label()}"
+    yield node.message(Message(text, role, name.text(), time, session, metadata, own_id))

@@ -213,10 +213,11 @@ class Importer:
     among_people = False  # whether several people may speak in its files, all with the role of a user
     dates: DateOrder | None = None  # in which order dates are written; None: as the file suggests
     in_folders = ""  # a pattern of the names that its files may have in a folder or an archive, if it has any
+    first_keys: frozenset[str]  # of a file's first object, by which it is recognised
 
     def fits(self, head: Head) -> bool:
         """True if a file that begins so is of this format."""
-        raise NotImplementedError
+        return self.first_keys <= set(head.keys)
 
     def files(self, source: ImportSource) -> list[str]:
         """List the files to read, in order; empty if the source is not of this format."""

@@ -9,9 +9,8 @@ from zibaldone.core import Message
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_conversation, gathered, read_elements
-from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import plain_text
+from zibaldone.importers.texts import Occurrences, plain_text
 
 _PROGRAMS = ("Gemini", "Bard")
 _ASKED = re.compile(r"^(?:Prompted|Asked|Said)\s+")

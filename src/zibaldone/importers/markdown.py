@@ -70,13 +70,8 @@ def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
     metadata: dict[str, Any] = {"title": title, "file": name}
     if tags := fields.get("tags"):
         metadata["tags"] = [str(tag) for tag in tags] if isinstance(tags, list) else str(tags).split()
-    message = Message(
-        body.strip(),
-        time=_time(fields, path.stem),
-        session=f"note:{name}",
-        metadata=metadata,
-        id=f"note:{name}:{digest}",
-    )
+    time, session = _time(fields, path.stem), f"note:{name}"
+    message = Message(body.strip(), "user", None, time, session, metadata, f"{session}:{digest}")
     yield Conversation(title, (Node(None, "$", where).message(message),))
 
 

@@ -15,9 +15,8 @@ from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import HEAD_BYTES, Importer, each_conversation
-from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.texts import attached, attachment, plain_text, with_files
+from zibaldone.importers.texts import Occurrences, attached, attachment, plain_text, with_files
 
 _FROM = re.compile(rb"From [^\n]*\d\d:\d\d[^\n]*\n")
 _REPLY = re.compile(r"^\s*(?:(?:re|aw|fwd?|wg)\s*:\s*)+", re.IGNORECASE)
@@ -93,24 +92,18 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
     content = with_files(text.strip(), files)
     if not content:
         return
-    own_id = str(mail.get("message-id", "")).strip("<> \n") or ids.name(
-        sender, subject, mail.get("date"), content
-    )
-    thread = str(mail.get("references", "") or mail.get("in-reply-to", "")).split()
     date = mail.get("date")
+    own_id = str(mail.get("message-id", "")).strip("<> \n") or ids.name(sender, subject, date, content)
+    thread = str(mail.get("references", "") or mail.get("in-reply-to", "")).split()
     metadata: dict[str, Any] = {"title": _REPLY.sub("", subject)} if subject else {}
     if to := str(mail.get("to", "")):
         metadata["to"] = to
-    yield node.message(
-        Message(
-            content.replace("\r\n", "\n"),
-            name=" ".join((name or address).split()) or None,
-            time=date.datetime if date is not None else None,
-            session=f"mail:{thread[0].strip('<>') if thread else own_id}",
-            metadata={**metadata, **attached(files)},
-            id=f"mail:{own_id}",
-        )
-    )
+    name = " ".join((name or address).split())
+    time = date.datetime if date is not None else None
+    session = f"mail:{thread[0].strip('<>') if thread else own_id}"
+    metadata |= attached(files)
+    content = content.replace("\r\n", "\n")
+    yield node.message(Message(content, "user", name or None, time, session, metadata, f"mail:{own_id}"))
 
 
 def _text(body: EmailMessage) -> str:

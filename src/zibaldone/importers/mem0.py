@@ -46,13 +46,6 @@ def _message(node: Node) -> Message:
     metadata |= {"source": "mem0", PROFILE: "fact"}
     metadata |= {"categories": kinds.value} if kinds else {}
     metadata |= {AGENT: agent.label()} if agent else {}
-    return node.message(
-        Message(
-            node["memory"].text(),
-            "assistant",
-            time=node.time_of("created_at"),
-            session=f"mem0:{run.label()}" if run else "mem0",
-            metadata=metadata,
-            id=f"mem0:{node['id'].label()}",
-        )
-    )
+    session, own_id = f"mem0:{run.label()}" if run else "mem0", f"mem0:{node['id'].label()}"
+    text, time = node["memory"].text(), node.time_of("created_at")
+    return node.message(Message(text, "assistant", None, time, session, metadata, own_id))

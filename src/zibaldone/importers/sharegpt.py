@@ -11,7 +11,7 @@ from itertools import count
 from zibaldone.core import NOISE, Message
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_conversation, each_message, gathered, read_objects
+from zibaldone.importers.files import Importer, each_conversation, each_message, gathered, read_objects
 from zibaldone.importers.source import ImportSource
 
 _ROLES = dict.fromkeys(("gpt", "chatgpt", "bing", "bard", "assistant", "model", "function_call"), "assistant")
@@ -24,10 +24,7 @@ class ShareGPT(Importer):
 
     name = "sharegpt"
     looks_for = "'conversations' with turns 'from' somebody in the first object"
-
-    def fits(self, head: Head) -> bool:
-        """Recognise conversations by their list of turns."""
-        return "conversations" in head.keys
+    first_keys = frozenset({"conversations"})
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Yield one conversation each."""

@@ -58,12 +58,8 @@ def _people(source: ImportSource) -> Iterator[tuple[str, str]]:
         for node in read_elements(source, name):
             profile, own = node.get("profile"), node["id"].label()
             shown = [profile.get(field) for field in ("display_name", "real_name")] if profile else []
-            names = [
-                field.value
-                for field in (*shown, node.get("real_name"), node.get("name"))
-                if field and field.value
-            ]
-            yield own, str(names[0]) if names else own
+            named = (*shown, node.get("real_name"), node.get("name"))
+            yield own, next((str(field.value) for field in named if field and field.value), own)
 
 
 def _titles(source: ImportSource, people: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -100,17 +96,8 @@ def _messages(node: Node, channel: str, title: str, people: dict[str, str]) -> I
         time = Node(float(stamp), node.at, node.path).time()
     except ValueError as error:
         raise node["ts"].fault("epoch seconds") from error
-    yield node.message(
-        Message(
-            content,
-            role="assistant" if bot and not user else "user",
-            name=name or None,
-            time=time,
-            session=f"slack:{channel}",
-            metadata=metadata,
-            id=f"slack:{channel}:{stamp}",
-        )
-    )
+    role, session = "assistant" if bot and not user else "user", f"slack:{channel}"
+    yield node.message(Message(content, role, name or None, time, session, metadata, f"{session}:{stamp}"))
 
 
 def _plain(text: str, people: dict[str, str]) -> str:

@@ -94,14 +94,10 @@ class TextReader:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)
-            except json.JSONDecodeError as error:
-                if self._may_go_on(error) and self.more():
+            except (ValueError, RecursionError) as error:
+                if isinstance(error, json.JSONDecodeError) and self._may_go_on(error) and self.more():
                     continue
-                raise _not_json(error, self._where, self.line, self.before) from error
-            except ValueError as error:  # a number of thousands of digits
-                raise self.fault("a number has too many digits") from error
-            except RecursionError as error:
-                raise self.fault("is nested too deeply") from error
+                raise self._unreadable(error) from error
             if end == len(self.text) and not self.ended and self.more():
                 continue  # a number may go on
             if _HALF.search(self.text, self.at, end):
@@ -128,8 +124,12 @@ class TextReader:
     def expect(self, character: str) -> None:
         """Read this character. Raises InvalidImport if another one, or the end of the file, is next."""
         if not self.take(character):
-            error = json.JSONDecodeError(f"Expecting {character!r}", self.text, self.at)
-            raise _not_json(error, self._where, self.line, self.before)
+            raise self._unreadable(json.JSONDecodeError(f"Expecting {character!r}", self.text, self.at))
+
+    def _unreadable(self, error: Exception) -> InvalidImport:
+        if isinstance(error, json.JSONDecodeError):
+            return _not_json(error, self._where, self.line, self.before)
+        return self.fault(_why(error))
 
 
 def elements(stream: IO[bytes], where: str, *path: str) -> Iterator[tuple[Any, str]]:
@@ -199,10 +199,13 @@ def parsed(parse: Callable[[], T], where: str, line: int) -> T:
         return parse()
     except json.JSONDecodeError as error:
         raise _not_json(error, where, line, 0) from error
-    except ValueError as error:  # a number of thousands of digits
-        raise InvalidImport(f"{where}: line {line} or below: a number has too many digits") from error
-    except RecursionError as error:
-        raise InvalidImport(f"{where}: line {line} or below: is nested too deeply") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidImport(f"{where}: line {line} or below: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    nested = isinstance(error, RecursionError)
+    return "is nested too deeply" if nested else "a number has too many digits"  # thousands of them
 
 
 def _not_json(error: json.JSONDecodeError, where: str, line: int, before: int) -> InvalidImport:

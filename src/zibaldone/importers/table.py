@@ -10,9 +10,9 @@ from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, head_of, refusal
-from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import lines
+from zibaldone.importers.texts import Occurrences
 
 _COLUMNS = {
     "content": ("content", "message", "text", "body"),

@@ -87,16 +87,10 @@ def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     metadata: dict[str, Any] = {"title": title, **attached(known for _, known in files)}
     if service:
         metadata[NOISE] = "notice"
-    yield node.message(
-        Message(
-            content,
-            name=speaker.text() if speaker and speaker.value else _GONE if "from" in node.value else None,
-            time=time or node.time_of("date"),
-            session=session,
-            metadata=metadata,
-            id=f"{session}:{node['id'].label()}",
-        )
-    )
+    name = speaker.text() if speaker and speaker.value else _GONE if "from" in node.value else None
+    own_id = f"{session}:{node['id'].label()}"
+    time = time or node.time_of("date")
+    yield node.message(Message(content, "user", name, time, session, metadata, own_id))
 
 
 def _text(node: Node | None) -> str:
@@ -115,13 +109,12 @@ def _files(node: Node) -> Iterator[tuple[str, dict[str, Any]]]:
         held, name, media = node.get(field), node.get("file_name"), node.get("media_type")
         if held is not None:
             label = media.text().replace("_", " ") if media else kind
-            named = name.text() if name else held.text()
-            media_type = node.get("mime_type")
+            named, media_type = (name or held).text(), node.get("mime_type")
             if named.startswith("("):  # "(File not included. Change data exporting settings to download.)"
                 yield f"[{label}]", attachment(label)
-                continue
-            known = attachment(label, named, media_type.text() if media_type else None)
-            yield f"[{label}: {named}]", known
+            else:
+                known = attachment(label, named, media_type.text() if media_type else None)
+                yield f"[{label}: {named}]", known
 
 
 def _shared(node: Node) -> Iterator[str]:

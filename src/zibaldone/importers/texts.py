@@ -1,10 +1,12 @@
-"""Helpers of several importers: citation markers, attachments, memories of assistants."""
+"""Helpers of several importers: ids, citation markers, attachments, memories of assistants."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from html import unescape
 from typing import Any
@@ -106,3 +108,18 @@ def known_of_user(
         metadata={PROFILE: kind, "source": source, "title": source},
         id=f"{session}:{digest}",
     )
+
+
+@dataclass(slots=True)
+class Occurrences:
+    """Makes ids of messages: the same in a later export; repeats at one time get a running number."""
+
+    prefix: str
+    met: Counter[str] = field(default_factory=Counter)
+
+    def name(self, *parts: object) -> str:
+        """Return the id of a message with these properties."""
+        digest = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:24]
+        self.met[digest] += 1
+        again = f"#{self.met[digest]}" if self.met[digest] > 1 else ""
+        return f"{self.prefix}:{digest}{again}"

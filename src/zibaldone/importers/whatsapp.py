@@ -23,10 +23,9 @@ from zibaldone.errors import InvalidImport
 from zibaldone.importers.base import Conversation, DateOrder
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Head, Importer, each_message, in_pieces
-from zibaldone.importers.occurrences import Occurrences
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import lines
-from zibaldone.importers.texts import attached, attachment
+from zibaldone.importers.texts import Occurrences, attached, attachment
 
 _LINE = re.compile(
     r"[\u200e\u200f\ufeff]*\[?(\d{1,4})[./-](\d{1,2})[./-](\d{2,4})(?:,|\.)?[ \u202f]"

@@ -32,12 +32,7 @@ from zibaldone.log.reading import (
     versions,
     versions_of,
 )
-from zibaldone.log.session_list import (
-    Session,
-    count_sessions,
-    overwritten,
-    sessions,
-)
+from zibaldone.log.session_list import Session, count_sessions, overwritten, sessions
 from zibaldone.log.writing import (
     Appended,
     Sifted,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar, cast
 
@@ -18,13 +18,13 @@ from sqlalchemy import Connection, func, select
 
 from zibaldone.core.validation import key
 from zibaldone.errors import StorageBusy
+from zibaldone.log.reading import from_us, to_us
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import audit as table
 
 Action = Literal["read", "write", "forget"]
 P = ParamSpec("P")
 R = TypeVar("R")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def note(connection: Connection, user: str, action: Action, count: int) -> None:
     row = {
         "user": user,
         "number": (last or 0) + 1,
-        "time_us": (clock() - _EPOCH) // timedelta(microseconds=1),
+        "time_us": to_us(clock()),
         "action": action,
         "operation": _operation.get() or action,
         "door": who.door,
@@ -156,13 +156,13 @@ def entries(
     if user is not None:
         query = query.where(c.user == user)
     if since is not None:
-        query = query.where(c.time_us >= (since - _EPOCH) // timedelta(microseconds=1))
+        query = query.where(c.time_us >= to_us(since))
     rows = connection.execute(query.limit(newest)).all()[::-1]
     return [
         AuditEntry(
             row.user,
             row.number,
-            _EPOCH + timedelta(microseconds=row.time_us),
+            from_us(row.time_us),
             row.action,
             row.operation,
             row.door,

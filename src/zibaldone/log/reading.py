@@ -30,11 +30,7 @@ from zibaldone.errors import StorageCorrupt
 from zibaldone.log.filters import Narrowing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
-from zibaldone.storage.schema import (
-    message_files,
-    messages,
-    users,
-)
+from zibaldone.storage.schema import message_files, messages, users
 
 ITEM_SESSIONS = PLAIN_BEGINNING  # a session so named is an item: its last message is what it says now
 PER_STATEMENT = 500  # values in one IN (...)
@@ -58,7 +54,9 @@ _ABOUT = select(messages.c.user, messages.c.seq, messages.c.id, messages.c.role,
 )
 _OF_EDITORS = _ABOUT.where(messages.c.role == EDITOR).order_by(messages.c.seq)
 _CORRECTIONS = _OF_EDITORS.where(messages.c.metadata.contains(_CORRECTING))
-_ORIGINS = _ABOUT.where(messages.c.seq.in_(bindparam("seqs", expanding=True)))
+_AMONG = messages.c.seq.in_(bindparam("seqs", expanding=True))
+_ORIGINS = _ABOUT.where(_AMONG)
+_PRESENT = select(messages.c.seq).where(messages.c.user == bindparam("of"), _AMONG)
 _ALL = Narrowing()
 
 
@@ -151,32 +149,28 @@ def find(connection: Connection, user: str, which: int | str) -> Message | None:
 
 def fetch(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist."""
-    messages_by_seq = {}
-    for batch in in_chunks(seqs, PER_STATEMENT):
-        for row in connection.execute(_FETCHED, {"of": user, "seqs": batch}):
-            messages_by_seq[row.seq] = _to_message(row)
-    return messages_by_seq
+    return {row.seq: _to_message(row) for row in _rows(connection, _FETCHED, user, "seqs", seqs)}
+
+
+def _rows(
+    connection: Connection, query: Select[Any], user: str, name: str, values: Sequence[Any]
+) -> Iterator[Row[Any]]:
+    """The rows of a user that a query gives for these values of a parameter."""
+    for batch in in_chunks(values, PER_STATEMENT):
+        yield from connection.execute(query, {"of": user, name: batch})
 
 
 def origins(connection: Connection, user: str, seqs: Iterable[int]) -> dict[int, Message]:
     """The messages of these seqs, those that exist, without what they say: who, where, and metadata."""
-    known = {}
-    for batch in in_chunks(sorted(seqs), PER_STATEMENT):
-        for row in connection.execute(_ORIGINS, {"of": user, "seqs": batch}):
-            known[row.seq] = Message(
-                "", role=row.role, metadata=checked_metadata(row), id=row.id, seq=row.seq
-            )
-    return known
+    return {
+        row.seq: Message("", role=row.role, metadata=checked_metadata(row), id=row.id, seq=row.seq)
+        for row in _rows(connection, _ORIGINS, user, "seqs", sorted(seqs))
+    }
 
 
 def present(connection: Connection, user: str, seqs: Iterable[int]) -> set[int]:
     """Those of the seqs that are still in the log."""
-    c = messages.c
-    return {
-        seq
-        for batch in in_chunks(sorted(seqs), PER_STATEMENT)
-        for seq in connection.execute(select(c.seq).where(c.user == user, c.seq.in_(batch))).scalars()
-    }
+    return {row.seq for row in _rows(connection, _PRESENT, user, "seqs", sorted(seqs))}
 
 
 def all_users(connection: Connection, after: str = "", limit: int | None = None) -> list[str]:
@@ -235,11 +229,7 @@ def _faults_of(row: Any) -> Iterator[str]:
 
 
 def seqs_where(
-    connection: Connection,
-    user: str,
-    *,
-    session: str | None = None,
-    before: datetime | None = None,
+    connection: Connection, user: str, *, session: str | None = None, before: datetime | None = None
 ) -> list[int]:
     """Seqs of the messages of a session, or that happened before a time; of all by default."""
     conditions: list[ColumnElement[bool]] = [messages.c.user == user]
@@ -416,11 +406,7 @@ def _lets_in(narrowing: Narrowing, message: Message) -> bool:
 
 def fetch_by_id(connection: Connection, user: str, ids: Sequence[str]) -> dict[str, Message]:
     """The messages of these ids, those that exist."""
-    known = {}
-    for batch in in_chunks(ids, PER_STATEMENT):
-        for row in connection.execute(_OF_IDS, {"of": user, "ids": batch}):
-            known[row.id] = _to_message(row)
-    return known
+    return {row.id: _to_message(row) for row in _rows(connection, _OF_IDS, user, "ids", ids)}
 
 
 def _to_message(row: Row[Any]) -> Message:

@@ -1,17 +1,13 @@
-"""Retention: how long messages stay, and how much less old ones count until then.
+"""Retention: how long messages stay. Off unless somebody sets it.
 
 A rule names an age, and where it is wanted a session and roles: what is older goes in the next maintenance,
-with a receipt, as if it was forgotten by hand. Decay is MemoryBank's forgetting curve (Zhong et al. 2023,
-R = exp(-t / S)): it only puts old evidence behind newer one that fits about as well, unless deletion below
-some R is asked for.
-Off unless somebody sets it.
+with a receipt, as if it was forgotten by hand.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -20,7 +16,6 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, not_,
 from sqlalchemy.exc import StatementError
 
 from zibaldone import log
-from zibaldone.core import Evidence
 from zibaldone.core.validation import key, number, shown
 from zibaldone.errors import InvalidInput, StorageCorrupt
 from zibaldone.storage.columns import UNREADABLE, means, seals_of
@@ -28,8 +23,6 @@ from zibaldone.storage.schema import messages
 from zibaldone.storage.schema import retention as table
 
 _LONGEST_DAYS = 365_000
-_INSTANT_DAYS = 1e-9
-_LEAST_WEIGHT = 0.05  # of the oldest: three log-odds at most, so that an exact answer stays ahead
 _logger = logging.getLogger(__name__)
 
 
@@ -53,34 +46,15 @@ class RetentionRule:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """A policy: which messages are deleted with age, and how old ones fade. By default nothing does."""
+    """A policy: which messages are deleted with age. By default none is."""
 
     rules: tuple[RetentionRule, ...] = ()
-    decay_days: float | None = None  # S: evidence of that age counts 1/e of what it would; None: no decay
-    forget_below: float | None = None  # R, from 0, below 1: what faded further goes; None: nothing does
 
     def __post_init__(self) -> None:
         rules = tuple(self.rules) if isinstance(self.rules, Iterable) else None
         if rules is None or not all(isinstance(rule, RetentionRule) for rule in rules):
             raise InvalidInput(f"rules must be a list of RetentionRules, not {shown(self.rules)}")
         object.__setattr__(self, "rules", rules)
-        if self.decay_days is not None and not number(
-            "decay_days", self.decay_days, least=0, most=_LONGEST_DAYS
-        ):
-            raise InvalidInput("decay_days must be above 0: None switches decay off")
-        if self.forget_below is not None:
-            if number("forget_below", self.forget_below, least=0, most=1) == 1:
-                raise InvalidInput("forget_below must be below 1: all has faded below that at once")
-            if self.decay_days is None:
-                raise InvalidInput("forget_below says how far decay may go: give decay_days, too")
-
-    @property
-    def deleting(self) -> tuple[RetentionRule, ...]:
-        """All rules by which messages go, that of decay too."""
-        if self.decay_days is None or not self.forget_below:
-            return self.rules
-        age = -self.decay_days * math.log(self.forget_below)
-        return (*self.rules, RetentionRule(min(max(age, _INSTANT_DAYS), _LONGEST_DAYS)))
 
 
 # Made once: every recall asks it.
@@ -131,7 +105,7 @@ def due(
     policies = _policies(connection, among)
     own = {user for user, _ in policies}
     waiting: dict[str, Retention] = {}
-    if default.deleting:
+    if default.rules:
         waiting |= {name: default for name in _with_old(connection, default, now, among) if name not in own}
     for user, policy in policies:
         try:
@@ -139,7 +113,7 @@ def due(
         except StorageCorrupt as error:
             _logger.warning("nothing goes by it: %s", error)
             continue
-        if retention.deleting and _has_old(connection, user, retention, now):
+        if retention.rules and _has_old(connection, user, retention, now):
             waiting[user] = retention
     return dict(sorted(waiting.items()))
 
@@ -168,13 +142,13 @@ def _with_old(
     if seals_of(connection) is not None:  # a session's name is another with each of them
         names = log.all_users(connection) if among is None else among
         return [name for name in names if _has_old(connection, name, policy, now)]
-    query = select(c.user).where(_any(policy.deleting, now)).distinct()
+    query = select(c.user).where(_any(policy.rules, now)).distinct()
     return connection.execute(query if among is None else query.where(c.user.in_(among))).scalars().all()
 
 
 def _has_old(connection: Connection, user: str, policy: Retention, now: datetime) -> bool:
     means(connection, user)
-    old = select(messages.c.seq).where(messages.c.user == user, _any(policy.deleting, now)).limit(1)
+    old = select(messages.c.seq).where(messages.c.user == user, _any(policy.rules, now)).limit(1)
     try:
         return connection.execute(old).first() is not None
     except StatementError as error:  # a session's name cannot be sealed by a key that is gone
@@ -202,39 +176,12 @@ def going(
     c = messages.c
     seqs: dict[str, tuple[int, ...]] = {}
     for user, retention in policies.items():
-        if retention.deleting:
+        if retention.rules:
             means(connection, user)
-            query = select(c.seq).where(c.user == user, _any(retention.deleting, now)).order_by(c.seq)
+            query = select(c.seq).where(c.user == user, _any(retention.rules, now)).order_by(c.seq)
             if old := tuple(connection.execute(query).scalars()):
                 seqs[user] = old
     return seqs
-
-
-def faded(candidates: Sequence[Evidence], decay_days: float | None, now: datetime) -> list[Evidence]:
-    """Candidates, best first, with the old ones behind newer ones that fit about as well.
-
-    The ranker's scores are log-odds: the odds of each count R = exp(-age / S) of what they would, and a
-    twentieth at least. Scores compare inside one view, so each view's evidence keeps that view's places.
-    """
-    if decay_days is None:
-        return list(candidates)
-    views: dict[str, list[Evidence]] = {}
-    for unit in candidates:
-        views.setdefault(unit.view, []).append(unit)
-    ranked = {view: iter(_faded(units, decay_days, now)) for view, units in views.items()}
-    return [next(ranked[unit.view]) for unit in candidates]
-
-
-def _faded(units: Sequence[Evidence], days: float, now: datetime) -> list[Evidence]:
-    """Fade the units of one view. Scores go by rank: a partner or a correction may have another unit's."""
-    scores = sorted((unit.score for unit in units), reverse=True)
-
-    def odds(ranked: tuple[float, Evidence]) -> float:
-        score, unit = ranked
-        age = max(0.0, (now - unit.time) / timedelta(days=1))
-        return score + math.log(_LEAST_WEIGHT + (1 - _LEAST_WEIGHT) * math.exp(-age / days))
-
-    return [unit for _, unit in sorted(zip(scores, units, strict=True), key=odds, reverse=True)]
 
 
 def _any(rules: Sequence[RetentionRule], now: datetime) -> ColumnElement[bool]:
@@ -257,8 +204,10 @@ def _going(rule: RetentionRule, now: datetime) -> ColumnElement[bool]:
 def _from_json(user: str, policy: str) -> Retention:
     try:
         given = json.loads(policy)
-        rules = tuple(RetentionRule(r["days"], r["session"], tuple(r["roles"])) for r in given["rules"])
-        return Retention(rules, given["decay_days"], given["forget_below"])
+        # Policies of earlier versions have more in them, which is left alone.
+        return Retention(
+            tuple(RetentionRule(r["days"], r["session"], tuple(r["roles"])) for r in given["rules"])
+        )
     except (ValueError, KeyError, TypeError, InvalidInput) as error:
         raise StorageCorrupt(
             f"the retention of user {user!r} is damaged: set it again with user({user!r}).retain(policy), or"

@@ -81,14 +81,16 @@ class Asker:
         """
         if self.model is None:
             return TaskAnswer(task.offline(), "", OFFLINE)
-        model, cost, began = self.model, _Cost(), self._clock()
+        model, replies, failed, began = self.model, list[ChatReply](), 0, self._clock()
 
         def call(request: ChatRequest) -> ChatReply:
+            nonlocal failed
             try:
-                return cost.of(model.chat(request, user, patient=patient))
+                replies.append(model.chat(request, user, patient=patient))
             except ModelFailed as error:
-                cost.calls += bool(error.requests)
+                failed += bool(error.requests)
                 raise
+            return replies[-1]
 
         try:
             if reason := self._breaker.resting(user, task.name):
@@ -110,25 +112,10 @@ class Asker:
             self._breaker.succeeded(user, task.name)
             made, degraded, made_by = result, "", f"{model.name}/{task.prompt_hash}"
             unusable = False
-        return TaskAnswer(
-            made, degraded, made_by, cost.calls, cost.prompt_tokens, cost.completion_tokens, unusable
-        )
-
-
-@dataclass(slots=True)
-class _Cost:
-    """The cost of one question so far."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def of(self, reply: ChatReply) -> ChatReply:
-        """Add a reply's cost and return the reply."""
-        self.calls += 1
-        self.prompt_tokens += reply.prompt_tokens or 0
-        self.completion_tokens += reply.completion_tokens or 0
-        return reply
+        prompt_tokens = sum(reply.prompt_tokens or 0 for reply in replies)
+        completion_tokens = sum(reply.completion_tokens or 0 for reply in replies)
+        calls = len(replies) + failed
+        return TaskAnswer(made, degraded, made_by, calls, prompt_tokens, completion_tokens, unusable)
 
 
 def _repaired(

@@ -14,13 +14,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, func, select, update
 
 from zibaldone.core.fork_safety import start_anew_in_children
-from zibaldone.core.validation import number, shown
+from zibaldone.core.validation import shown
 from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
 
 _logger = logging.getLogger(__name__)
-_HIGHEST_PRICE = 1e9
 _Key = tuple[str, str, str, str]  # user, day, view, task
 
 
@@ -58,27 +57,6 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     ms: int  # waited for the model
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Prices per million tokens, in any currency; 0: unknown or free."""
-
-    prompt: float = 0.0
-    completion: float = 0.0
-    embedding: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("prompt", "completion", "embedding"):
-            number(name, getattr(self, name), least=0, most=_HIGHEST_PRICE)
-
-    def of(self, usage: Usage) -> float:
-        """Return the price of a task's usage."""
-        return self.of_tokens(usage.prompt_tokens, usage.completion_tokens)
-
-    def of_tokens(self, prompt: int, completion: int, embedded: int = 0) -> float:
-        """Return the price of these numbers of tokens."""
-        return (prompt * self.prompt + completion * self.completion + embedded * self.embedding) / 1e6
 
 
 _FIGURES = ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms")

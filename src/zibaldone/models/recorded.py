@@ -27,6 +27,7 @@ OnMiss = Literal["ask", "leave_open", "offline", "error"]
 _CHOICES = ("ask", "leave_open", "offline", "error")
 _REPLY = "# Reply"
 _LISTS = "answers*.jsonl"
+_FACTS = ("finish", "prompt_tokens", "completion_tokens", "attempts")  # of a reply, beside its text
 _ID = re.compile(r"[0-9a-f]{24}")
 _FENCED = re.compile(r"^(`{3,})\w*\n(.*?)\n?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _FENCED_OR_REPLY = re.compile(rf"{_FENCED.pattern}|^{_REPLY}(?P<answer>)[ \t]*$", _FENCED.flags)
@@ -120,20 +121,13 @@ class RecordedModel:
             "logprobs": request.logprobs,
         }
         text = json.dumps(depends, sort_keys=True, ensure_ascii=False)
-        return (
-            self.folder
-            / _folder_name(request.task)
-            / f"{blake2b(text.encode(), digest_size=12).hexdigest()}.md"
-        )
+        name = f"{blake2b(text.encode(), digest_size=12).hexdigest()}.md"
+        return self.folder / (re.sub(r"[^\w.-]", "_", request.task) or "_") / name
 
 
 def page(request: ChatRequest, reply: ChatReply | None, model: str) -> str:
     """A request and its answer, as a person reads them."""
-    settings = {
-        "temperature": request.temperature,
-        "max_tokens": request.max_tokens,
-        "logprobs": request.logprobs,
-    }
+    settings = {name: getattr(request, name) for name in ("temperature", "max_tokens", "logprobs")}
     parts = [f"# {request.task}", _fenced(json.dumps(settings), "json")]
     for turn in request.turns:
         parts += [f"## {turn.role}", _fenced(turn.content, "text")]
@@ -141,13 +135,7 @@ def page(request: ChatRequest, reply: ChatReply | None, model: str) -> str:
         parts += ["## schema", _fenced(json.dumps(request.schema, ensure_ascii=False, indent=1), "json")]
     parts.append(_REPLY)
     if reply is not None:
-        facts: dict[str, Any] = {
-            "model": model,
-            "finish": reply.finish,
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens,
-            "attempts": reply.attempts,
-        }
+        facts: dict[str, Any] = {"model": model, **{name: getattr(reply, name) for name in _FACTS}}
         if reply.logprobs is not None:
             facts["logprobs"] = [[one.token, one.logprob, list(one.alternatives)] for one in reply.logprobs]
         parts += [_fenced(json.dumps(facts, ensure_ascii=False), "json"), _fenced(reply.text, "text")]
@@ -213,10 +201,6 @@ def _text_of(path: Path) -> str:
         raise InvalidInput(f"the recording {str(path)!r} cannot be read: {error}") from error
 
 
-def _folder_name(task: str) -> str:
-    return re.sub(r"[^\w.-]", "_", task) or "_"
-
-
 def _divided(text: str) -> tuple[str, str, str]:
     """Split a page at its reply heading, ignoring fenced blocks: (before, heading, after)."""
     for part in _FENCED_OR_REPLY.finditer(text):
@@ -227,19 +211,12 @@ def _divided(text: str) -> tuple[str, str, str]:
 
 def _reply(facts: Mapping[str, Any], text: str) -> ChatReply:
     logprobs = facts.get("logprobs")
-    return ChatReply(
-        text=text,
-        finish=facts["finish"],
-        prompt_tokens=facts["prompt_tokens"],
-        completion_tokens=facts["completion_tokens"],
-        logprobs=None
-        if logprobs is None
-        else tuple(
+    if logprobs is not None:
+        logprobs = tuple(
             TokenLogprob(token, value, tuple((other, p) for other, p in others))
             for token, value, others in logprobs
-        ),
-        attempts=facts["attempts"],
-    )
+        )
+    return ChatReply(text, logprobs=logprobs, **{name: facts[name] for name in _FACTS})
 
 
 def _fenced(text: str, language: str) -> str:

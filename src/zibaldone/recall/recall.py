@@ -13,7 +13,6 @@ from zibaldone.core.validation import shown as shown_value
 from zibaldone.engine.generations import snapshots
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Narrowing
-from zibaldone.log.retention import faded
 from zibaldone.models.base import Reranker, Tokenizer
 from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.models.reranking import MOST, reranked
@@ -88,7 +87,6 @@ def recall(
     counting: Counting,
     messages: MessagesView,
     notes: NotesView | None,
-    decay_days: float | None = None,
     reranker: Reranker | None = None,
     order: Order = "best",
     rules: bool = True,
@@ -96,9 +94,8 @@ def recall(
     """Ask the views and choose. What is forgotten while they work is left out at the end, by its sources.
 
     The question is read against `messages`. `notes` mark what no longer holds, and say what always does;
-    None: nobody asks them; without `rules` they only mark. With `decay_days` old evidence comes later
-    (`retention`). A `reranker` puts the best in order once more. Raises RecallGivenUp once the question's
-    deadline has passed.
+    None: nobody asks them; without `rules` they only mark. A `reranker` puts the best in order once more.
+    Raises RecallGivenUp once the question's deadline has passed.
     """
     began = time.perf_counter()
     question = read_question(database, messages, question, narrowing)
@@ -110,7 +107,6 @@ def recall(
     confidence = max((found.confidence for found in retrieved), default=0.0)
     if reranker is not None and confidence >= floor:
         candidates = answers.reranked(reranker, candidates)
-    candidates = faded(candidates, decay_days, question.now)
     if confidence < floor:
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
@@ -381,17 +377,12 @@ def search(
     narrowing: Narrowing,
     limit: int,
     counting: Counting,
-    decay_days: float | None = None,
 ) -> Passages:
     """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, counting.tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
-    # What fades comes in another order, so that all of it is needed.
-    candidates = answers.first_there(
-        retrieved.evidence, limit if decay_days is None else len(retrieved.evidence)
-    )
-    candidates = faded(candidates, decay_days, question.now)
+    candidates = answers.first_there(retrieved.evidence, limit)
     answers.own = counting.own  # the room was passages of ours, what is found is counted as the caller counts
     best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
     return Passages(best, retrieved.confidence)

@@ -130,10 +130,8 @@ class LexicalIndex:
             parts.append((np.array(rows, dtype=np.int64), np.array(self._counts[term], dtype=np.float64)))
         if len(parts) == 1:
             return parts[0]
-        return (
-            np.concatenate([np.zeros(0, dtype=np.int64), *(part[0] for part in parts)]),
-            np.concatenate([np.zeros(0), *(part[1] for part in parts)]),
-        )
+        of_parts, counts = zip((np.zeros(0, dtype=np.int64), np.zeros(0)), *parts, strict=True)
+        return np.concatenate(of_parts), np.concatenate(counts)
 
     def lengths(self) -> Floats:
         """(n,) how many terms each row has."""
@@ -216,9 +214,7 @@ class _SavedPostings:
         return int(np.count_nonzero(self._counts[begin:end])) if self._has_steps else end - begin
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
-        return self._between(*self._range(term))
-
-    def _between(self, begin: int, end: int) -> tuple[Ints, Doubles]:
+        begin, end = self._range(term)
         rows = np.cumsum(self._gaps[begin:end], dtype=np.int64) + self.first
         counts = self._counts[begin:end].astype(np.float64)
         if self._has_steps:

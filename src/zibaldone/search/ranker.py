@@ -141,19 +141,16 @@ class Scores:
         return Scores(nothing, nothing, nothing, nothing, nothing, 0.0)
 
 
+_CHANNELS = ("lexical", "dense", "context", "clues")  # parts of a total, told one by one
+
+
 class Explanation:
     """The rank of any message, told after the recall. It keeps some 36 bytes a unit, and no text."""
 
     def __init__(self, rows: Ints, seqs: Ints, scores: Scores) -> None:
         """`rows` and `seqs` say which rows have which message among their sources, pair by pair."""
         self._rows, self._seqs = rows, seqs
-        self._channels: dict[str, Floats] = {
-            "score": scores.total,
-            "lexical": scores.lexical,
-            "dense": scores.dense,
-            "context": scores.context,
-            "clues": scores.clues,
-        }
+        self._channels = {"score": scores.total, **{name: getattr(scores, name) for name in _CHANNELS}}
 
     @staticmethod
     def of_nothing() -> Explanation:
@@ -214,16 +211,9 @@ def score(
     )
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, total)
+    sure = confidence(index, question, coverage, inside)
     share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(
-        total,
-        values["bm25"],
-        values["dense"],
-        context,
-        clues,
-        confidence(index, question, coverage, inside),
-        share,
-    )
+    return Scores(total, values["bm25"], values["dense"], context, clues, sure, share)
 
 
 def _vector(index: UnitIndex, question: Question) -> Vectors:

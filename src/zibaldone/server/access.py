@@ -139,9 +139,8 @@ class Access:
         settings = self._settings
         if name in (settings.host.lower(), *(host.lower() for host in settings.allowed_hosts)):
             return True
-        if is_loopback(settings.host):
-            return is_loopback(name)
-        return is_loopback(name) or _is_address(name)  # an address cannot be rebound
+        # An address cannot be rebound.
+        return is_loopback(name) or (not is_loopback(settings.host) and _is_address(name))
 
     async def _principal(self, headers: Headers, path: str) -> Principal | None:
         """Return the principal; None for open paths, and for the page, which leads to sign-in."""

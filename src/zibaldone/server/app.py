@@ -3,64 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import resource
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory, wrapped
 from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
-from zibaldone.errors import InvalidInput, MissingExtra, StorageError
+from zibaldone.errors import InvalidInput, MissingExtra
+
+try:
+    import python_multipart as _  # noqa: F401 - starlette reads forms with it
+    import uvicorn
+
+    from zibaldone.server.metrics import Metrics
+    from zibaldone.server.page import page_routes
+except ModuleNotFoundError as error:
+    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
+
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
-from zibaldone.server.cache_sync import sync_caches
+from zibaldone.server.chores import repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
-from zibaldone.server.heap import freeze_objects, trim_heaps
+from zibaldone.server.heap import freeze_objects
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
-from zibaldone.server.metrics import Metrics
 from zibaldone.server.otlp import export_telemetry
-from zibaldone.server.page import PagePart
-from zibaldone.server.page.page_auth import answered
+from zibaldone.server.page.jobs import Jobs
+from zibaldone.server.page.page_auth import PageServices, answered
 from zibaldone.server.problems import problem_of
-from zibaldone.server.rest import RestPart
+from zibaldone.server.rest import rest_routes
 from zibaldone.server.settings import ServerSettings
 from zibaldone.server.watching import count_again, watching
 
 if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory
-
-try:
-    import uvicorn
-except ModuleNotFoundError as error:
-    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
-
-_NOTED_EVERY_S = 30
-_logger = logging.getLogger(__name__)
-
-
-class ServedPart(Protocol):
-    """A part of the server: REST, the page, the gateway or MCP."""
-
-    def routes(self) -> Sequence[BaseRoute]:
-        """Return the part's routes, with whole paths."""
-        ...
-
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Open resources; at the end, after the last request, drain and close them."""
-        ...
+    from zibaldone.server.mcp.serving import McpPart
 
 
 def create_app(
@@ -69,18 +56,16 @@ def create_app(
     settings: ServerSettings,
     keys: KeyStore,
     pool: MemoryPool | None = None,
-    kv: KVMemory | None = None,
 ) -> Starlette:
     """Create the ASGI app, which closes the memory and the keys at its end.
 
-    With a `pool` over the same memory, the gateway recalls and adds through it. A `kv` is closed too.
+    With a `pool` over the same memory, the gateway recalls and adds through it.
     """
-    metrics = Metrics()
+    metrics, jobs = Metrics(), Jobs()
     live = None if settings.upstream is None else Live()
-    parts: list[ServedPart] = [RestPart(memory, metrics), PagePart(memory, metrics, keys, live)]
+    parts: list[Gateway | McpPart] = _mcp(memory, settings)
     if settings.upstream is not None:
-        parts.append(Gateway(pool or memory, settings, metrics, kv, live))
-    parts += _mcp(memory, settings)
+        parts.insert(0, Gateway(pool or memory, settings, metrics, live))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -91,14 +76,21 @@ def create_app(
                 stack.push_async_callback(pool.close)
                 await pool.start()
             counting = [count_again(memory, metrics)] if otel() else []
-            for chore in (_note_used(keys), trim_heaps(), sync_caches(wrapped(memory)), *counting):
+            noting = repeatedly(keys.note_used, "when keys were used could not be noted")
+            for chore in (noting, sync_caches(wrapped(memory)), *counting):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
+            stack.push_async_callback(jobs.stop)
             yield
 
     return Starlette(
-        routes=[*watching(memory, metrics), *(route for part in parts for route in part.routes())],
+        routes=[
+            *watching(memory, metrics),
+            *rest_routes(memory, metrics),
+            *page_routes(PageServices(memory, metrics, jobs, live), keys),
+            *(route for part in parts for route in part.routes()),
+        ],
         middleware=[
             Middleware(ErrorBoundary, metrics=metrics, answered=answered),
             Middleware(Access, settings=settings, keys=keys),
@@ -109,22 +101,13 @@ def create_app(
     )
 
 
-def _mcp(memory: AsyncMemory, settings: ServerSettings) -> list[ServedPart]:
+def _mcp(memory: AsyncMemory, settings: ServerSettings) -> list[Gateway | McpPart]:
     """Return MCP if its extra is installed."""
     try:
         from zibaldone.server.mcp.serving import McpPart
     except MissingExtra:
         return []
     return [McpPart(memory, most_body_bytes=settings.max_body_bytes)]
-
-
-async def _note_used(keys: KeyStore) -> None:
-    while True:
-        await asyncio.sleep(_NOTED_EVERY_S)
-        try:
-            await in_thread(keys.note_used)
-        except StorageError as error:
-            _logger.warning("when keys were used could not be noted (%s)", type(error).__name__)
 
 
 def check_binding(settings: ServerSettings, keys: KeyStore) -> None:

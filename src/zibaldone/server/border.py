@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zibaldone.core.threads import in_thread
@@ -19,6 +21,7 @@ from zibaldone.server.problems import Problem, log_failure, problem_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Endpoint = Callable[[Request], Awaitable[Response]]
 _LONG_BYTES = 2**18
 _CLIENT_LEFT = 499  # in metrics and logs only
 _logger = logging.getLogger(__name__)
@@ -78,6 +81,28 @@ def _check_length(scope: Scope) -> None:
             "a request has Content-Length or Transfer-Encoding: leave one out",
             headers={"Connection": "close"},
         )
+
+
+def routes_of(endpoints: Iterable[tuple[str, str, Endpoint]]) -> list[Route]:
+    """Return a route per path, of functions by path and method; another method is a 405 that names these."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for path, method, endpoint in endpoints:
+        paths.setdefault(path, {})[method] = endpoint
+    return [_route(path, by_method) for path, by_method in paths.items()]
+
+
+def _route(path: str, by_method: dict[str, Endpoint]) -> Route:
+    if "GET" in by_method:
+        by_method["HEAD"] = by_method["GET"]
+
+    async def answer(request: Request) -> Response:
+        if request.method not in by_method:
+            raise HTTPException(405, headers={"Allow": ", ".join(sorted(by_method))})
+        return await by_method[request.method](request)
+
+    route = Route(path, answer)
+    route.methods = None  # or another route of these paths would get the other methods
+    return route
 
 
 async def read_apart(size: int, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:

@@ -7,19 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from zibaldone.core.telemetry import Span, record
 from zibaldone.engine.inspection import Stats
-from zibaldone.errors import MissingExtra
 
-try:
-    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-except ModuleNotFoundError as error:
-    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (0, 50, 100, 200, 400, 800, 1600, 3200, 6400)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
@@ -34,8 +34,8 @@ from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.cache_sync import sync_caches
-from zibaldone.server.heap import freeze_objects, share_heaps, trim_heaps
+from zibaldone.server.chores import sync_caches
+from zibaldone.server.heap import freeze_objects, share_heaps
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.text.purgeable_cache import telling_forgettings
 from zibaldone.views.user_cache import users_held
@@ -92,8 +92,8 @@ def main() -> None:
     sys.setswitchinterval(_SWITCH_S)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     export_telemetry()
-    with socket.socket(fileno=0) as connection:
-        opening = _read(connection)
+    with socket.socket(fileno=0) as connection, connection.makefile("rb") as calls:
+        opening = _read(calls)
         assert isinstance(opening, MemoryOpening)
         try:
             memory = Memory.from_env(opening.place, key=opening.key, config=opening.config)
@@ -103,13 +103,12 @@ def main() -> None:
         with memory:
             memory.admin.start_worker(poll_s=_POLL_S)
             freeze_objects()
-            for chore in (trim_heaps(), sync_caches(memory)):
-                threading.Thread(target=asyncio.run, args=(chore,), daemon=True).start()
+            threading.Thread(target=asyncio.run, args=(sync_caches(memory),), daemon=True).start()
             connection.sendall(framed(CallAnswer(READY, None)))
-            answer_calls(connection, memory)
+            answer_calls(connection, calls, memory)
 
 
-def answer_calls(connection: socket.socket, memory: Memory) -> None:
+def answer_calls(connection: socket.socket, calls: BinaryIO, memory: Memory) -> None:
     """Answer calls until the server is gone; while nobody waits, take in what was added."""
     sending, clearing = threading.Lock(), threading.Event()
     under_way: set[int] = set()  # numbers of calls
@@ -138,7 +137,7 @@ def answer_calls(connection: socket.socket, memory: Memory) -> None:
         telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
         ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads,
     ):
-        while (call := _read(connection)) is not None:
+        while (call := _read(calls)) is not None:
             assert isinstance(call, MemoryCall)
             if call.method == CLEAR_CACHES:
                 if clearing.is_set():
@@ -189,20 +188,10 @@ def _without_scores(recalled: Recall) -> Recall:
     return replace(recalled, trace=trace)
 
 
-def _read(connection: socket.socket) -> MemoryOpening | MemoryCall | None:
+def _read(calls: BinaryIO) -> MemoryOpening | MemoryCall | None:
     """Read the next call; None if the server is gone."""
     try:
-        head = _read_bytes(connection, LENGTH.size)
-        return pickle.loads(_read_bytes(connection, *LENGTH.unpack(head)))  # type: ignore[no-any-return] # noqa: S301 - of our own server
-    except (EOFError, OSError):
+        calls.read(LENGTH.size)
+        return pickle.load(calls)  # type: ignore[no-any-return] # noqa: S301 - of our own server
+    except (EOFError, OSError, pickle.UnpicklingError):  # the last: it ended within a call
         return None
-
-
-def _read_bytes(connection: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        more = connection.recv(min(size - len(data), 2**20))
-        if not more:
-            raise EOFError
-        data += more
-    return bytes(data)

@@ -7,13 +7,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.errors import ZibaldoneError
-from zibaldone.server.metrics import CONTENT_TYPE, Metrics
+from zibaldone.server.metrics import Metrics
 
 _FRESH_S = 60.0  # age at which statistics are counted again
 _SHARE = 20  # counting takes at most 1/20 of the time
@@ -40,7 +41,7 @@ def watching(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
                 metrics.holds(await memory.admin.stats())
                 ended = time.monotonic()
                 next_count = ended + max(_FRESH_S, _SHARE * (ended - began))
-        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+        return Response(metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
     return [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", figures)]
 

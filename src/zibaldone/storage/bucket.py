@@ -162,8 +162,8 @@ class Bucket:
         if keys:
             self._done(lambda: obstore.delete(self._store, list(keys)), "objects cannot be deleted")
 
-    def list(self, prefix: str = "") -> Iterator[tuple[str, float, int]]:
-        """Yield (key, age in seconds, size in bytes) of every object with this prefix, in order."""
+    def list(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """Yield (key, age in seconds) of every object with this prefix, in order."""
         import obstore
 
         folder, slash, _ = prefix.rpartition("/")
@@ -175,8 +175,7 @@ class Bucket:
         now = datetime.now(UTC)
         for entry in sorted(self._done(listed, "objects cannot be listed"), key=lambda e: str(e["path"])):
             if entry["path"].startswith(prefix):
-                age_s = (now - entry["last_modified"]).total_seconds()
-                yield entry["path"], max(0.0, age_s), entry["size"]
+                yield entry["path"], max(0.0, (now - entry["last_modified"]).total_seconds())
 
     def _done(self, request: Callable[[], R], what: str) -> R:
         if os.getpid() != self._process:  # obstore's threads are the parent's

@@ -6,47 +6,45 @@ that share a prefix never sweep away each other's, and go on with a digest of th
 
 from __future__ import annotations
 
-import logging
 import secrets
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, delete, func, select
 
 from zibaldone.errors import InvalidInput, StorageCorrupt, StorageUnusable
 from zibaldone.storage.bucket import Bucket, BucketUrl, bucket_url
 from zibaldone.storage.database import Database
-from zibaldone.storage.objects import BucketObjects, files_under
+from zibaldone.storage.objects import BucketObjects, LayeredObjects, files_under
 from zibaldone.storage.saved_indexes import SavedIndexes
 from zibaldone.storage.schema import blocks
 from zibaldone.storage.schema import bucket as places
 from zibaldone.storage.schema import saved_indexes as table
 
-BLOCKS, _INDEXES, _SIGN = "blocks/", "index/", "memory"  # below which objects of each kind are
-_logger = logging.getLogger(__name__)
+_BLOCKS, _INDEXES, _SIGN = "blocks/", "index/", "memory"  # below which objects of each kind are
 
 
 def use_bucket(database: Database, given: str | None) -> None:
-    """Use the bucket that the memory has for blocks and saved indexes, if it has one.
+    """Use the bucket that the memory has for blocks and saved indexes; one without is given this.
 
-    One without blocks may be given a bucket. Raises InvalidInput where they are elsewhere, MissingExtra, and
-    where the bucket is new to the memory what `Bucket` raises.
+    Blocks of before are read where they lie, until their view is rebuilt. Raises InvalidInput where the
+    memory has another bucket, MissingExtra, and where the bucket is new to the memory what `Bucket` raises.
     """
     wanted = None if given is None else bucket_url(given)
     with database.read() as connection:
         row = connection.execute(select(places)).first()
     if row is not None and row.moving:
-        _logger.warning("blocks are being moved to %s: 'zibaldone move-blocks' goes on, or --undo", row.url)
-        if wanted is None:
-            return
-        raise InvalidInput(
-            f"blocks of this memory are being moved to {row.url}: run 'zibaldone move-blocks' again until"
-            " it is done, or with --undo, or leave blocks= and ZIBALDONE_BLOCKS out meanwhile"
-        )
+        _undo_move(database, row)
+        row = None
     if row is None and wanted is None:
         return
-    check_not_encrypted(database)
+    if database.encrypted and database.keyring is None:
+        raise InvalidInput(
+            "objects of a bucket are not encrypted by the memory's key: leave blocks= and ZIBALDONE_BLOCKS"
+            " out, let the bucket encrypt them and use a memory without a key, or begin one with user_keys="
+        )
     if row is None:
         assert wanted is not None
         row = _begin(database, wanted)
@@ -56,55 +54,36 @@ def use_bucket(database: Database, given: str | None) -> None:
             f"the blocks of this memory are in {url.place}, not in {wanted.place}: leave blocks= and"
             " ZIBALDONE_BLOCKS out, or export its messages into a new memory"
         )
-    remove_files(database)  # also what a move that was killed at its end has left
+    if (files := files_under(database.saved.store)) is not None:
+        shutil.rmtree(files.folder, ignore_errors=True)
     database.bucket = Bucket(wanted or url, row.id)
-    database.blocks = database.sealed(BucketObjects(database.bucket, BLOCKS))
+    new_blocks = database.sealed(BucketObjects(database.bucket, _BLOCKS))
+    database.blocks = LayeredObjects(new_blocks, database.blocks)
     database.saved = SavedIndexes(database, database.sealed(BucketObjects(database.bucket, _INDEXES)))
 
 
-def check_not_encrypted(database: Database) -> None:
-    """Raise InvalidInput for a memory with a key of its folder, where no keys of users seal its blocks."""
-    if database.encrypted and database.keyring is None:
-        raise InvalidInput(
-            "objects of a bucket are not encrypted by the memory's key: leave blocks= and ZIBALDONE_BLOCKS"
-            " out, let the bucket encrypt them and use a memory without a key, or begin one with user_keys="
-        )
-
-
-def remove_files(database: Database) -> None:
-    """Delete the local files of objects that were moved to a bucket."""
-    for store in (database.blocks, database.saved.store):
-        if (files := files_under(store)) is not None:
-            shutil.rmtree(files.folder, ignore_errors=True)
+def _undo_move(database: Database, row: Row[Any]) -> None:
+    """Delete what an earlier version's unfinished move has copied: all blocks are still where they were."""
+    bucket = Bucket(bucket_url(row.url), row.id)
+    bucket.delete([key for key, _ in bucket.list()])
+    with database.write() as connection:
+        connection.execute(delete(places).where(places.c.id == row.id, places.c.moving == 1))
 
 
 def _begin(database: Database, url: BucketUrl) -> Row[Any]:
-    """Record the bucket in the database after checking it, unless another process was first."""
-    bucket = new_folder(url)
+    """Record the bucket, unless another process was first, after checking that it overwrites no objects."""
+    bucket = Bucket(url, secrets.token_hex(8))
+    bucket.create(_SIGN, b"Blocks and saved indexes of a memory of zibaldone.\n")
+    with suppress(StorageCorrupt):  # as it should
+        bucket.create(_SIGN, b"another")
+        raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
     with database.write() as connection:
-        if (row := connection.execute(select(places)).first()) is not None:  # another process was first
+        if (row := connection.execute(select(places)).first()) is not None:
             bucket.delete([_SIGN])
             return row
-        if connection.execute(select(blocks.c.block).limit(1)).first() is not None:
-            bucket.delete([_SIGN])
-            raise InvalidInput(
-                "this memory has blocks already: 'zibaldone move-blocks' moves them to a bucket; leave"
-                " blocks= and ZIBALDONE_BLOCKS out until then"
-            )
         connection.execute(places.insert().values(id=bucket.folder, url=str(url), moving=0))
         database.saved.clear(connection)  # nobody would read, nor forget, them
         return connection.execute(select(places)).one()
-
-
-def new_folder(url: BucketUrl) -> Bucket:
-    """Make a new memory's folder in the bucket, and check that objects are not overwritten there."""
-    bucket = Bucket(url, secrets.token_hex(8))
-    bucket.create(_SIGN, b"Blocks and saved indexes of a memory of zibaldone.\n")
-    try:
-        bucket.create(_SIGN, b"another")
-    except StorageCorrupt:
-        return bucket  # as it should
-    raise StorageUnusable(f"{url.place} overwrites objects: it must honour If-None-Match")
 
 
 def bucket_size_bytes(database: Database, connection: Connection) -> int:
@@ -119,9 +98,9 @@ def objects_of_nobody(database: Database, folders: Collection[str]) -> list[str]
     """Find objects in these folders of the bucket that no row names."""
     if database.bucket is None:
         return []
-    listed = [key for key, _, _ in database.bucket.list() if not set(folders).isdisjoint(key.split("/"))]
+    listed = [key for key, _ in database.bucket.list() if not set(folders).isdisjoint(key.split("/"))]
     with database.read() as connection:
-        known = {BLOCKS + key for key in connection.execute(select(blocks.c.block)).scalars()}
+        known = {_BLOCKS + key for key in connection.execute(select(blocks.c.block)).scalars()}
         known |= {_INDEXES + key for key in connection.execute(select(table.c.key)).scalars()}
     return [key for key in listed if key not in known]
 

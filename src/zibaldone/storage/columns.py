@@ -27,6 +27,7 @@ SEALS = "zibaldone_seals"  # an attribute of a dialect: the Seals of its databas
 # A prefix that stays in plain text in sealed names: it is memory's own, and searched by LIKE.
 PLAIN_BEGINNING = "zibaldone:items/"
 UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)  # what opening a value of one user raises
+_FIX = "restore a copy, or where admin.check() names a view make it anew with builds.rebuild(view, user=...)"
 _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
 
 
@@ -66,8 +67,7 @@ def _reader(kind: type, words: str) -> _Convert:
     def read(value: Any) -> Any:
         if value is not None and type(value) is not kind:
             raise StorageCorrupt(
-                f"the database is damaged: a row has {shown(value)} where {words} belongs: restore a copy, or"
-                " where admin.check() names a view make it anew with builds.rebuild(view, user=...)"
+                f"the database is damaged: a row has {shown(value)} where {words} belongs: {_FIX}"
             )
         return value
 
@@ -118,63 +118,6 @@ class CheckedText(sqlalchemy.types.TypeDecorator[str]):
         return lambda value: with_nul(value) if isinstance(value, str) else check(value)
 
 
-class SealedText(CheckedText):
-    """Words of a user, sealed. `findable`: sealed deterministically, so that equality can be searched.
-
-    Other comparisons (LIKE, <, length) see the sealed form: callers check `seals_of` where that matters.
-    """
-
-    cache_ok = True
-
-    def __init__(self, *, findable: bool = False) -> None:
-        super().__init__()
-        self.findable = findable
-
-    def coerce_compared_value(self, op: Any, value: Any) -> Any:  # noqa: ARG002
-        """See sqlalchemy."""
-        return self if op in _EQUALITY else CheckedText()
-
-    def bind_processor(self, dialect: Any) -> _Convert | None:
-        """See sqlalchemy."""
-        seals: Seals | None = getattr(dialect, SEALS, None)
-        if seals is None:
-            return super().bind_processor(dialect)
-        return lambda value: _sealed_text(seals, value, findable=self.findable) if value else value
-
-    def result_processor(self, dialect: Any, coltype: object) -> _Convert:
-        """See sqlalchemy."""
-        seals: Seals | None = getattr(dialect, SEALS, None)
-        if seals is None:
-            return super().result_processor(dialect, coltype)
-        check = _reader(str, "a text")
-        return lambda value: _opened_text(seals, value) if check(value) else value
-
-
-def _sealed_text(seals: Seals, text: str, *, findable: bool) -> str:
-    if findable and text.startswith(PLAIN_BEGINNING):
-        rest = text[len(PLAIN_BEGINNING) :]
-        return PLAIN_BEGINNING + (_sealed_text(seals, rest, findable=True) if rest else "")
-    sealed = seals.seal(text.encode("utf-8", "surrogatepass"), findable=findable)
-    return binascii.b2a_base64(sealed, newline=False).decode("ascii")
-
-
-def _opened_text(seals: Seals, stored: str) -> str:
-    if stored.startswith(PLAIN_BEGINNING):
-        rest = stored[len(PLAIN_BEGINNING) :]
-        return PLAIN_BEGINNING + (_opened_text(seals, rest) if rest else "")
-    try:
-        return seals.open(binascii.a2b_base64(stored)).decode("utf-8", "surrogatepass")
-    except ValueError as error:
-        raise _unsealed(error) from error
-
-
-def _unsealed(error: ValueError) -> StorageCorrupt:
-    return StorageCorrupt(
-        f"the database is damaged: what a user's key should open is not sealed by it ({error}): restore a"
-        " copy, or where admin.check() names a view make it anew with builds.rebuild(view, user=...)"
-    )
-
-
 class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):
     """Bytes."""
 
@@ -186,10 +129,8 @@ class CheckedBytes(sqlalchemy.types.TypeDecorator[bytes]):
         return _reader(bytes, "a string of bytes")
 
 
-class SealedBytes(CheckedBytes):
-    """Bytes derived from a user's words, such as vectors; see SealedText."""
-
-    cache_ok = True
+class _Sealed(sqlalchemy.types.TypeDecorator[Any]):
+    """Words of a user, sealed. `findable`: sealed deterministically, so that equality can be searched."""
 
     def __init__(self, *, findable: bool = False) -> None:
         super().__init__()
@@ -197,31 +138,76 @@ class SealedBytes(CheckedBytes):
 
     def bind_processor(self, dialect: Any) -> _Convert | None:
         """See sqlalchemy."""
-        seals: Seals | None = getattr(dialect, SEALS, None)
-        if seals is None:
+        if (seals := _seals(dialect)) is None:
             return super().bind_processor(dialect)
-        return lambda value: seals.seal(value, findable=self.findable) if value else value
+        return lambda value: self._sealed(seals, value) if value else value
 
     def result_processor(self, dialect: Any, coltype: object) -> _Convert:
         """See sqlalchemy."""
-        check = super().result_processor(dialect, coltype)
-        seals: Seals | None = getattr(dialect, SEALS, None)
+        check, seals = super().result_processor(dialect, coltype), _seals(dialect)
+        assert check is not None
         if seals is None:
             return check
-        return lambda value: _opened(seals, value) if check(value) else value
 
+        def read(value: Any) -> Any:
+            try:
+                return self._opened(seals, value) if check(value) else value
+            except ValueError as error:
+                raise StorageCorrupt(
+                    "the database is damaged: what a user's key should open is not sealed by it"
+                    f" ({error}): {_FIX}"
+                ) from error
 
-def _opened(seals: Seals, stored: bytes) -> bytes:
-    try:
+        return read
+
+    def _sealed(self, seals: Seals, value: Any) -> Any:
+        return seals.seal(value, findable=self.findable)
+
+    def _opened(self, seals: Seals, stored: Any) -> Any:
         return seals.open(stored)
-    except ValueError as error:
-        raise _unsealed(error) from error
+
+
+class SealedBytes(_Sealed, CheckedBytes):
+    """Bytes derived from a user's words, such as vectors."""
+
+    cache_ok = True
+
+
+class SealedText(_Sealed, CheckedText):
+    """Text of a user.
+
+    Comparisons but by equality (LIKE, <, length) see the sealed form: callers check `seals_of` where that
+    matters.
+    """
+
+    cache_ok = True
+
+    def coerce_compared_value(self, op: Any, value: Any) -> Any:  # noqa: ARG002
+        """See sqlalchemy."""
+        return self if op in _EQUALITY else CheckedText()
+
+    def _sealed(self, seals: Seals, value: str) -> str:
+        if self.findable and value.startswith(PLAIN_BEGINNING):
+            rest = value.removeprefix(PLAIN_BEGINNING)
+            return PLAIN_BEGINNING + (self._sealed(seals, rest) if rest else "")
+        sealed = seals.seal(value.encode("utf-8", "surrogatepass"), findable=self.findable)
+        return binascii.b2a_base64(sealed, newline=False).decode("ascii")
+
+    def _opened(self, seals: Seals, stored: str) -> str:
+        if stored.startswith(PLAIN_BEGINNING):
+            rest = stored.removeprefix(PLAIN_BEGINNING)
+            return PLAIN_BEGINNING + (self._opened(seals, rest) if rest else "")
+        return seals.open(binascii.a2b_base64(stored)).decode("utf-8", "surrogatepass")
+
+
+def _seals(dialect: Any) -> Seals | None:
+    seals: Seals | None = getattr(dialect, SEALS, None)
+    return seals
 
 
 def seals_of(connection: Connection) -> Seals | None:
     """Return the seals of the connection's database; None if words are stored in plain text."""
-    seals: Seals | None = getattr(connection.dialect, SEALS, None)
-    return seals
+    return _seals(connection.dialect)
 
 
 @contextmanager

@@ -93,8 +93,8 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
         before = _size(folder)
         _remove(_encrypted_files(folder), folder)
         keys, header = new_header(key)
-        with _write_locked(plain, None):
-            if _has_bucket(plain):
+        with _write_locked(plain, None) as locked:
+            if _has_bucket(locked):
                 raise InvalidInput(
                     f"blocks of {str(folder)!r} are in a bucket, where the key would not reach them: export"
                     " its messages into a new memory"
@@ -182,13 +182,13 @@ def _converting(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _write_locked(database: Path, keys: FolderKeys | None) -> Iterator[None]:
+def _write_locked(database: Path, keys: FolderKeys | None) -> Iterator[Any]:
     """Hold the database's write lock against all processes; database errors become storage errors."""
     driver = sqlcipher()
     connection = _opened(database, keys)
     try:
         connection.execute("BEGIN IMMEDIATE")
-        yield
+        yield connection
     except driver.OperationalError as error:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -248,13 +248,9 @@ def _counts(connection: Any, schema: str) -> dict[str, int]:
     }
 
 
-def _has_bucket(plain: Path) -> bool:
-    connection = _opened(plain, None)
-    try:
-        table = connection.execute("SELECT name FROM sqlite_master WHERE name = 'bucket'").fetchone()
-        return bool(table) and connection.execute("SELECT id FROM bucket").fetchone() is not None
-    finally:
-        connection.close()
+def _has_bucket(connection: Any) -> bool:
+    table = connection.execute("SELECT name FROM sqlite_master WHERE name = 'bucket'").fetchone()
+    return bool(table) and connection.execute("SELECT id FROM bucket").fetchone() is not None
 
 
 def _copy_blocks(source: ObjectStore, to: ObjectStore) -> None:

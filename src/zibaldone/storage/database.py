@@ -12,20 +12,19 @@ import random
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine
 
 from zibaldone.errors import InvalidInput, StorageBusy
 from zibaldone.storage.bucket import Bucket
 from zibaldone.storage.folder_layout import HEADER
 from zibaldone.storage.objects import EncryptedObjects, ObjectStore
 from zibaldone.storage.saved_indexes import SAVED, SavedIndexes
-from zibaldone.storage.schema import sealing
 
 if TYPE_CHECKING:
     from zibaldone.storage.keyring import Keyring
@@ -40,10 +39,6 @@ _FAMILY = ("postgresql", "postgres")  # schemes of PostgreSQL's URLs
 
 class Collided(StorageBusy):
     """A transaction conflicted with another: it was rolled back, and may be repeated."""
-
-
-class StandbyBehind(StorageBusy):
-    """A standby has not replayed the wanted version: read the primary instead."""
 
 
 class Database(ABC):
@@ -66,7 +61,9 @@ class Database(ABC):
     _engine: Engine
     keyring: Keyring | None = None  # seals users' words; None: they are stored in plain text
 
-    def __init__(self) -> None:
+    def __init__(self, busy_timeout_s: float) -> None:
+        self._busy_timeout_s = busy_timeout_s
+        self._closed = False
         self.audit_clock: Callable[[], datetime] | None = None  # of the audit log; None: no audit
         # Completes a user's forgetting in steps; called before any transaction that names the user.
         self.finish_forgetting: Callable[[str], None] | None = None
@@ -119,11 +116,6 @@ class Database(ABC):
         if self.keyring is not None:
             self.keyring.begin(connection, user, locked=writes)
 
-    def is_sealed(self) -> bool:
-        """True if users' words are sealed."""
-        with self.read() as connection:
-            return connection.execute(select(sealing.c.id)).first() is not None
-
     def use_keyring(self, keyring: Keyring) -> None:
         """Seal users' words with these keys. Call before anything is stored, or with the keys used so far."""
         self.keyring = keyring
@@ -143,17 +135,16 @@ class Database(ABC):
     def now_us(self, connection: Connection) -> int:
         """Return the time of the clock that all processes share, in microseconds since 1970."""
 
-    @abstractmethod
-    def purge_is_due(self, connection: Connection) -> None:
+    def purge_is_due(self, connection: Connection) -> None:  # noqa: B027 - a client has no files to purge
         """Mark the files as to be purged. Call in the transaction that deletes text."""
 
-    @abstractmethod
     def purge_waits(self) -> bool:
         """True if a purge is still to be done."""
+        return False
 
-    @abstractmethod
     def wipe(self) -> bool:
         """Purge the files of deleted text, if due; True if no file has any left."""
+        return False
 
     @abstractmethod
     def faults(self) -> list[str]:
@@ -177,6 +168,12 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close all connections; idempotent."""
+
+    def _busy_error(self) -> StorageBusy:
+        return StorageBusy(
+            f"{self.name!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
+            " try again, or raise busy_timeout_s"
+        )
 
     def keep_out(self, target: Path) -> None:
         """Raise InvalidInput when a file or folder to be written would be in the memory's own folder.
@@ -228,8 +225,3 @@ def place_shown(place: str | Path) -> str:
     account, at, host = rest.rpartition("@")
     who, colon, _ = account.partition(":")
     return f"{scheme}://{who}{':***' if colon else ''}{at}{host.partition('?')[0]}"
-
-
-def in_lock_order(users: Sequence[str]) -> list[str]:
-    """Return the users sorted and without duplicates: all lock in this order, so nobody deadlocks."""
-    return sorted(set(users))

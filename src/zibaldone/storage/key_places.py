@@ -39,6 +39,7 @@ class KeyPlace(ABC):
 
     def create(self, number: str, wrapped: bytes) -> None:
         """Write a new key durably."""
+        self._check_mounted()
         self._keys.put(self._object(number), wrapped)
 
     def get(self, number: str) -> bytes | None:
@@ -51,6 +52,7 @@ class KeyPlace(ABC):
 
     def put_mark(self, number: str, mark: bytes) -> None:
         """Record durably that a key is to be destroyed; a no-op if it is recorded already."""
+        self._check_mounted()
         if self.mark(number) is None:
             with suppress(StorageCorrupt):  # another process was first
                 self._marks.put(self._object(number), mark)
@@ -61,6 +63,9 @@ class KeyPlace(ABC):
 
     def _object(self, number: str) -> str:
         return number
+
+    def _check_mounted(self) -> None:  # noqa: B027 - a bucket has nothing to mount
+        """Raise StorageUnusable if the header is gone: the disk may not be mounted."""
 
     def _get(self, store: ObjectStore, number: str) -> bytes | None:
         try:
@@ -102,10 +107,6 @@ class KeyFolder(KeyPlace):
         except OSError as error:
             raise StorageUnusable(f"{self.name!r} cannot be written: {error}") from error
 
-    def create(self, number: str, wrapped: bytes) -> None:
-        self._check_mounted()
-        super().create(number, wrapped)
-
     def erase(self, number: str) -> None:
         self._check_mounted()
         try:
@@ -119,12 +120,7 @@ class KeyFolder(KeyPlace):
             raise StorageUnusable(f"a key in {self.name!r} cannot be destroyed: {error}") from error
         super().erase(number)
 
-    def put_mark(self, number: str, mark: bytes) -> None:
-        self._check_mounted()
-        super().put_mark(number, mark)
-
     def _check_mounted(self) -> None:
-        """Raise StorageUnusable if the header is gone: the disk may not be mounted."""
         if not (self._folder / HEADER).exists():
             raise StorageUnusable(f"the keys of users are not in {self.name!r} any more: is it mounted?")
 
@@ -144,11 +140,11 @@ class KeyBucket(KeyPlace):
 
     def header(self) -> str | None:
         """Return the newest header: an interrupted change leaves an older one too."""
-        keys = [key for key, _, _ in self._bucket.list(_HEADERS)]
+        keys = [key for key, _ in self._bucket.list(_HEADERS)]
         return self._bucket.get(max(keys)).decode("ascii") if keys else None
 
     def put_header(self, text: str, *, over: bool = False) -> bool:
-        before = [key for key, _, _ in self._bucket.list(_HEADERS)]
+        before = [key for key, _ in self._bucket.list(_HEADERS)]
         if before and not over:
             return False
         # The first has a name that only one can take.

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, delete, event, select, update
+from sqlalchemy import Connection, Engine, Row, delete, event, select, update
 
 from zibaldone.errors import (
     InvalidInput,
@@ -118,7 +118,7 @@ class Keyring:
 
     def attach(self, engine: Engine, read: Read) -> None:
         """Seal and open what goes through this engine; `read` begins a snapshot of a user or of all."""
-        self._read = self._read or read
+        self._read = read
         setattr(engine.dialect, SEALS, self)
         engine.clear_compiled_cache()
         event.listen(engine, "before_execute", self._note)
@@ -172,7 +172,7 @@ class Keyring:
         """Return the user's key, outside of a transaction. Raises KeyMissing if there is none."""
         assert self._read is not None
         with self._read(user) as connection:
-            row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
+            row = _row(connection, user)
         if row is None:
             raise KeyMissing(f"user {user!r} has no key, and so nothing that is sealed by one")
         return self._live(row)
@@ -192,7 +192,7 @@ class Keyring:
         if not scope.looked:
             if scope.user is None:
                 raise StorageUnusable("a transaction that means everybody's rows can seal nobody's words")
-            row = connection.execute(select(user_keys).where(user_keys.c.user == scope.user)).first()
+            row = _row(connection, scope.user)
             if row is not None:
                 scope.key = self._live(row)
             elif scope.locked:
@@ -239,13 +239,11 @@ class Keyring:
             return _destroyed(f"of number {number}", "was destroyed")
 
     def _hold(self, user: str, number: bytes, data: bytes) -> UserKey:
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
         keys = FolderKeys(data)
-        made = UserKey(
-            user,
-            number,
-            aead(keys.derive("random")),
-            _aes_siv(keys.derive("findable") + keys.derive("findable, too")),
-        )
+        findable = AESSIV(keys.derive("findable") + keys.derive("findable, too"))
+        made = UserKey(user, number, aead(keys.derive("random")), findable)
         while len(self._held) >= _MOST:
             with suppress(RuntimeError):  # another thread adds one just now
                 self._held.pop(next(iter(self._held)), None)
@@ -258,18 +256,14 @@ class Keyring:
 
         Call in a transaction of the user. Returns the key's number; None if there is no key.
         """
-        row = connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
-        if row is None:
-            return None
         mine = update(user_keys).where(user_keys.c.user == user)
         connection.execute(mine.values(state=_DESTROYING))
-        return str(row.number)
+        return self.condemned_key(connection, user)
 
     def condemned_key(self, connection: Connection, user: str) -> str | None:
         """The number of the user's key that is being destroyed, or was, while its rows may still be there."""
-        mine = select(user_keys.c.number).where(user_keys.c.user == user, user_keys.c.state == _DESTROYING)
-        number: str | None = connection.execute(mine).scalar()
-        return number
+        row = _row(connection, user)
+        return None if row is None or row.state != _DESTROYING else str(row.number)
 
     def destroy(self, number: str, user: str) -> None:
         """Destroy a key: nothing that it sealed, in any copy, can be opened again. Idempotent."""
@@ -309,10 +303,8 @@ def _destroyed(user: str, what: str) -> KeyDestroyed:
     )
 
 
-def _aes_siv(key: bytes) -> AESSIV:
-    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
-
-    return AESSIV(key)
+def _row(connection: Connection, user: str) -> Row[Any] | None:
+    return connection.execute(select(user_keys).where(user_keys.c.user == user)).first()
 
 
 def change_master_key(given: str | Path, key: str | bytes, new_key: str | bytes) -> None:

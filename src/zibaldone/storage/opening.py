@@ -47,32 +47,16 @@ def open_database(
         of_folder = key if user_keys is None or (folder.expanduser() / HEADER).exists() else None
         try:
             database = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s, key=of_folder)
-        except NotEncrypted:
-            if of_folder is not None:
-                _say_whose_key(folder, busy_timeout_s)
+        except NotEncrypted:  # the key may be for keys of users: KeyMissing says so
+            open_database(folder, busy_timeout_s=busy_timeout_s).close()
             raise
     try:
-        _use_keys_of_users(database, user_keys, key)
+        if (keyring := _opened_keyring(database, user_keys, key)) is not None:
+            database.use_keyring(keyring)
     except BaseException:
         database.close()
         raise
     return database
-
-
-def _say_whose_key(folder: Path, busy_timeout_s: float) -> None:
-    """Raise KeyMissing where a key was given for a plain folder whose users have keys."""
-    plain = SqliteDatabase(folder, busy_timeout_s=busy_timeout_s)
-    try:
-        _use_keys_of_users(plain, None, None)
-    finally:
-        plain.close()
-
-
-def _use_keys_of_users(database: Database, place: str | Path | None, key: str | bytes | None) -> None:
-    if place is None and not database.is_sealed():
-        return
-    if (keyring := _opened_keyring(database, place, key)) is not None:
-        database.use_keyring(keyring)
 
 
 def _opened_keyring(database: Database, given: str | Path | None, key: str | bytes | None) -> Keyring | None:

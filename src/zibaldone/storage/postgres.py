@@ -41,7 +41,7 @@ from zibaldone.errors import (
 )
 from zibaldone.storage.bucket_blocks import bucket_size_bytes
 from zibaldone.storage.columns import without_values
-from zibaldone.storage.database import Collided, Database, in_lock_order, place_shown
+from zibaldone.storage.database import Collided, Database, place_shown
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.objects import RowObjects
 from zibaldone.storage.saved_indexes import INDEX_ROWS, SavedIndexes
@@ -60,7 +60,7 @@ for _table in metadata.tables.values():
     for _index in _table.indexes:
         _index.dialect_options["postgresql"]["where"] = _index.dialect_options["sqlite"]["where"]
 
-SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _ALL = "everybody"  # the advisory lock that every writer shares, and who writes everybody's rows has alone
 _KEPT, _MOST = 8, 32  # connections
 _CONNECT_S = 10  # of one attempt
@@ -91,19 +91,17 @@ class PostgresDatabase(Database):
 
     encrypted = False  # by us
     shared = True
-    connect_s = _CONNECT_S
+    # The server overwrites and recycles when it sees fit: a client can neither purge nor verify its files.
     remains = "no query finds it; the server's pages, log and backups have it until they overwrite it"
 
     def __init__(self, url: str, *, busy_timeout_s: float, wall_key: str | bytes | None = None) -> None:
-        super().__init__()
+        super().__init__(busy_timeout_s)
         self._url = _parse_url(url)
         self.wall_key = walls.check_key(wall_key)  # proves whose rows are meant, where a role asks for that
         self.name = place_shown(url)
         identity = f"{self._url.host}:{self._url.port}/{self._url.database}?{sorted(self._url.query.items())}"
         digest = blake2b(identity.encode(), digest_size=8).hexdigest()
         self.folder = Path(platformdirs.user_cache_dir("zibaldone")) / f"fleet-{digest}"
-        self._busy_timeout_s = busy_timeout_s
-        self._closed = False
         self._turns = Turns()  # so that few connections wait in the server
         self._engine = self._new_engine(kept=_KEPT, most=_MOST)
         self._object_engine = self._new_engine(kept=1, most=8)
@@ -111,14 +109,14 @@ class PostgresDatabase(Database):
         self.saved = SavedIndexes(self, RowObjects(self.object_transaction, INDEX_ROWS))
         start_anew_in_children(self)
         try:
-            self.prepare()
+            self._prepare()
         except BaseException:
             self.close()
             raise
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         """Make the tables, or bring them up to date."""
-        with self._transaction(SNAPSHOT, writes=False, patient=False):
+        with self._transaction(_SNAPSHOT, writes=False, patient=False):
             pass  # a wrong password is said at once
         if not self._is_current():
             migrate(self._migration)
@@ -126,24 +124,23 @@ class PostgresDatabase(Database):
     @contextmanager
     def read(self, user: str | None = None) -> Iterator[Connection]:
         """See Database."""
-        with self._transaction(SNAPSHOT, user, writes=False) as connection:
+        with self._transaction(_SNAPSHOT, user, writes=False) as connection:
             yield connection
 
     @contextmanager
     def write(self, *users: str) -> Iterator[Connection]:
         """See Database. Commits of others become visible while it runs, but these users' rows are locked."""
+        ordered = sorted(set(users))  # all lock in this order, so that nobody deadlocks
         with ExitStack() as turns:
-            for user in in_lock_order(users):
+            for user in ordered:
                 if not turns.enter_context(self._turns.take(user, self._busy_timeout_s)):
                     raise self._busy_error()
-            mine = users[0] if len(set(users)) == 1 else None
-            with self._transaction(
-                self._begin_write_sql(), mine, locks=_lock_sql(in_lock_order(users))
-            ) as connection:
+            mine = ordered[0] if len(ordered) == 1 else None
+            with self._transaction(self._begin_write_sql(), mine, locks=_lock_sql(ordered)) as connection:
                 yield connection
 
     def _new_engine(self, *, kept: int, most: int) -> Engine:
-        ours = {"connect_timeout": self.connect_s, "application_name": "zibaldone", **_KEEPALIVES}
+        ours = {"connect_timeout": _CONNECT_S, "application_name": "zibaldone", **_KEEPALIVES}
         return create_engine(
             self._url,
             isolation_level="AUTOCOMMIT",  # transactions begin and end here, and not in the driver
@@ -300,17 +297,6 @@ class PostgresDatabase(Database):
             begin = ""
         driver.execute(f"{begin}; {walls.set_user_sql(user, self.wall_key, turn)}; {locks}", prepare=False)
 
-    def purge_is_due(self, connection: Connection) -> None:
-        """Do nothing: the server overwrites and recycles when it sees fit. See docs/erasure.md."""
-
-    def purge_waits(self) -> bool:
-        """Return False: there is nothing that a client could still do."""
-        return False
-
-    def wipe(self) -> bool:
-        """Return False: a client cannot verify a server's pages, log and backups."""
-        return False
-
     def admit(self, role: str) -> None:
         """Admit a role that does not own the tables, and proves its user by our `wall_key`.
 
@@ -367,12 +353,6 @@ class PostgresDatabase(Database):
         self._closed = True
         self._engine.dispose()
         self._object_engine.dispose()
-
-    def _busy_error(self) -> StorageBusy:
-        return StorageBusy(
-            f"{self.name} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
-            " try again, or raise busy_timeout_s"
-        )
 
     def _raise(self, error: BaseException, *, committing: bool = False) -> NoReturn:
         raise self._to_error(error, committing=committing) from error

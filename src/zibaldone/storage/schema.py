@@ -124,9 +124,7 @@ units = _user_table(
     Column("end", Integer, nullable=False),
     Column("text", SealedText()),  # NULL: the message's content[start:end]
     Column("tokens", Integer, nullable=False),  # of the rendered line
-    Column(
-        "days", SealedText(), nullable=False
-    ),  # days that the text names: "first-last" ordinals, space-separated
+    Column("days", SealedText(), nullable=False),  # that the text names: "first-last" ordinals
     Column("vector", SealedBytes(), nullable=False),  # (d,) float16, unit length or zero
 )
 
@@ -155,9 +153,7 @@ model_usage = _user_table(
 chunks = _build_table(
     "chunks",
     _key("chunk", BigInteger),  # rises by one per generation
-    Column(
-        "namespace", SealedText(findable=True), nullable=False
-    ),  # the session; "" when chunks span a user's sessions
+    Column("namespace", SealedText(findable=True), nullable=False),  # the session; "" for all of the user's
     Column("version", Integer, nullable=False),  # rises with every rewriting of the chunk
     Column("last_seq", BigInteger, nullable=False),  # of the message that closed the gate
     Column("items", Integer, nullable=False),  # 0: all of it was superseded
@@ -318,9 +314,7 @@ topic_documents = _build_table(
 
 topic_parts = _build_table(
     "topic_parts",
-    Column(
-        "entry", SealedText(findable=True), primary_key=True
-    ),  # digest of a merged entry's sources and text
+    _key("entry", SealedText(findable=True)),  # digest of a merged entry's sources and text
     Column("sources", Text, nullable=False),  # JSON: seqs
     Column("text", SealedText(), nullable=False),
     Column("parts", SealedText(), nullable=False),  # JSON: lines of the entries that it stands for
@@ -377,7 +371,7 @@ bucket = Table(  # the bucket of blocks and saved indexes: at most one row
     metadata,
     _key("id", Text),  # of this memory: the keys of its objects begin with it
     Column("url", Text, nullable=False),  # s3://bucket/prefix?endpoint=...; nothing of it is secret
-    Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: blocks are being copied there
+    Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: see bucket_blocks
 )
 
 saved_indexes = _user_table(  # one row per object, wherever the objects are stored
@@ -405,7 +399,7 @@ exports = _user_table(  # exported files: forgetting does not reach them, but ve
 
 retention = _user_table(  # policies of users who have their own
     "retention",
-    Column("policy", SealedText(), nullable=False),  # JSON: rules, decay_days, forget_below
+    Column("policy", SealedText(), nullable=False),  # JSON: rules
     Column("set_us", BigInteger, nullable=False),  # microseconds since 1970
 )
 

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import (
     ClosedMemory,
-    StorageBusy,
     StorageCorrupt,
     StorageError,
     StorageFull,
@@ -81,7 +80,7 @@ class SqliteDatabase(Database):
     remains = "another process still reads the files: closing it cleans them"
 
     def __init__(self, folder: Path, *, busy_timeout_s: float, key: str | bytes | None = None) -> None:
-        super().__init__()
+        super().__init__(busy_timeout_s)
         given = check_key(key)
         if given is not None:
             check_extra()  # before a folder is made
@@ -91,6 +90,7 @@ class SqliteDatabase(Database):
         self.encrypted = keys is not None
         self.path = plain if keys is None else self.folder / ENCRYPTED_FILE
         self.name = str(self.path)
+        self._log = self.path.with_name(f"{self.path.name}-wal")
         driver: Any = sqlite3
         if keys is None:
             self.blocks = FileObjects(self.folder / BLOCKS)
@@ -101,10 +101,8 @@ class SqliteDatabase(Database):
             indexes = _index_files(self.folder / ENCRYPTED_INDEX)
             self.saved = SavedIndexes(self, EncryptedObjects(indexes, cipher))
         finish_converting(self.folder)
-        self._busy_timeout_s = busy_timeout_s
         self._attempt_s = min(_ATTEMPT_S, busy_timeout_s)
         self._writing = threading.Lock()  # threads of one process queue here, fairly, and not in SQLite
-        self._closed = False
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._keys = keys
         self._driver_error: type[Exception] = driver.Error
@@ -125,7 +123,8 @@ class SqliteDatabase(Database):
         try:
             migrate(self.write)
             self._file = self._file_there()
-            self._purge_what_is_due()
+            with suppress(StorageError):  # others may be reading: the next one to open tries again
+                self.wipe()
         except BaseException:
             self.close()
             raise
@@ -194,11 +193,11 @@ class SqliteDatabase(Database):
             with without_values(), self._connected() as connection:
                 connection.info[_CURSORS] = WeakSet()
                 self._begin_on(connection, user, writes=writes)
-                self._begin(connection, begin)
+                # SQLAlchemy's way takes ten times as long.
+                _wait_for_others(partial(_driver(connection).execute, begin), self._busy_timeout_s)
                 try:
                     yield connection
-                    self._check_file()
-                    self._check_log()
+                    self._check_file(log=True)
                     _close_cursors(connection)  # one with rows left would keep the snapshot
                     _driver(connection).execute("COMMIT")
                 except BaseException:
@@ -245,21 +244,20 @@ class SqliteDatabase(Database):
             with suppress(IndexError):  # somebody else's, who closes it
                 self._idle.pop().close()
 
-    def _check_file(self) -> None:
-        """Raise StorageUnusable when the path leads to another file or to none: what is written is lost."""
-        if self._file is not None and self._file_there() != self._file:
-            raise StorageUnusable(
-                f"{str(self.path)!r} was deleted or replaced while it was open, and nothing of this call was"
-                " stored: put the file back, or open the memory again with Memory(path)"
-            )
-
-    def _check_log(self) -> None:
-        """Raise StorageUnusable when the write-ahead log was deleted: SQLite would write into nowhere."""
-        if self._file is not None and not self.path.with_name(self.path.name + "-wal").exists():
-            raise StorageUnusable(
-                f"the write-ahead log of {str(self.path)!r} was deleted while it was open, and nothing of"
-                " this call was stored: open the memory again with Memory(path)"
-            )
+    def _check_file(self, *, log: bool = False) -> None:
+        """Raise StorageUnusable if the file or its `log` is gone: what is written would be lost."""
+        if self._file is None:
+            return
+        if self._file_there() != self._file:
+            what, fix = repr(self.name), "put the file back, or open"
+        elif log and not self._log.exists():
+            what, fix = f"the write-ahead log of {self.name!r}", "open"
+        else:
+            return
+        raise StorageUnusable(
+            f"{what} was deleted or replaced while it was open, and nothing of this call was stored:"
+            f" {fix} the memory again with Memory(path)"
+        )
 
     def _file_there(self) -> tuple[int, int] | None:
         try:
@@ -268,35 +266,14 @@ class SqliteDatabase(Database):
             return None
         return status.st_dev, status.st_ino
 
-    def _begin(self, connection: Connection, begin: str) -> None:
-        give_up = time.monotonic() + self._busy_timeout_s
-        while True:
-            try:
-                _driver(connection).execute(begin)  # SQLAlchemy's way takes ten times as long
-            except self._driver_error as error:
-                if not _is_busy(error):
-                    raise
-                if time.monotonic() >= give_up:
-                    raise self._busy_error() from error
-                time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
-            else:
-                return
-
     def purge_is_due(self, connection: Connection) -> None:
-        """Mark the files as to be purged. Call in the transaction that deletes text.
-
-        If this process dies before purging, the next one to open the folder purges.
-        """
+        """See Database. If this process dies before purging, the next one to open the folder purges."""
         connection.exec_driver_sql(f"PRAGMA user_version={_PURGE_DUE}")
 
     def purge_waits(self) -> bool:
-        """True if deleted text may still be in the files."""
+        """See Database."""
         with self._engine.connect() as connection:
             return bool(connection.exec_driver_sql("PRAGMA user_version").scalar() == _PURGE_DUE)
-
-    def _purge_what_is_due(self) -> None:
-        with suppress(StorageError):  # others may be reading: the next one to open tries again
-            self.wipe()
 
     def wipe(self) -> bool:
         """See Database."""
@@ -313,10 +290,10 @@ class SqliteDatabase(Database):
 
     def keep_reserve(self) -> bool:
         """See Database. As much as it takes must stay free beside it, for adds to go on with."""
-        reserve, log = self.folder / RESERVE, self.path.with_name(self.path.name + "-wal")
+        reserve = self.folder / RESERVE
         try:
             if not reserve.exists() and (
-                sum(path.stat().st_size for path in (self.path, log)) >= _LEAST_RESERVING_BYTES
+                sum(path.stat().st_size for path in (self.path, self._log)) >= _LEAST_RESERVING_BYTES
                 and shutil.disk_usage(self.folder).free >= 2 * _RESERVE_BYTES
             ):
                 part = reserve.with_suffix(".part")
@@ -391,9 +368,9 @@ class SqliteDatabase(Database):
         """See Database."""
         for store in (self.blocks, self.saved.store):
             files = files_under(store)
-            if isinstance(store, EncryptedObjects) and files and files.folder in path.parents:
+            if files and files is not store and files.folder in path.parents:
                 return iter([(0, store.get(files.name_of(path)))])
-        if self._keys is None or path.name not in (self.path.name, f"{self.path.name}-wal"):
+        if self._keys is None or path.name not in (self.path.name, self._log.name):
             return None
         return decrypted_pages(pieces_read_apart(path), self._keys.page_key, is_log=path != self.path)
 
@@ -418,17 +395,11 @@ class SqliteDatabase(Database):
         self._close_idle()
         self._engine.dispose()
 
-    def _busy_error(self) -> StorageBusy:
-        return StorageBusy(
-            f"{str(self.path)!r} was locked by others for {self._busy_timeout_s:g} s and nothing was stored:"
-            " try again, or raise busy_timeout_s"
-        )
-
     def _to_error(self, error: BaseException | None) -> StorageError:
         """Turn the driver's error into one of ours."""
         name = getattr(error, "sqlite_errorname", "") or ""
-        what, where = str(error)[:100], repr(str(self.path))
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        what, where = str(error)[:100], repr(self.name)
+        if _is_busy(error):
             return self._busy_error()
         if name.startswith("SQLITE_FULL"):
             return StorageFull(f"no space left for {where}; nothing of this call was stored: free some space")
@@ -473,22 +444,32 @@ def _configure(keys: FolderKeys | None, connection: Any, _record: object) -> Non
     cursor = connection.cursor()
     if keys is not None:
         cursor.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
-    give_up = time.monotonic() + _ATTEMPT_S
-    while True:  # SQLite does not wait for others when it changes the journal's mode
-        try:
-            if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master")}
-                if not tables or tables >= OURS:  # a foreign database is refused later, and not to be changed
-                    cursor.execute("PRAGMA journal_mode=WAL")
-            break
-        except Exception as error:  # of either driver: they share no class
-            if not _is_busy(error) or time.monotonic() >= give_up:
-                raise
-            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
+
+    def use_log() -> None:
+        if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            tables = {name for (name,) in cursor.execute("SELECT name FROM sqlite_master")}
+            if not tables or tables >= OURS:  # a foreign database is refused later, and not to be changed
+                cursor.execute("PRAGMA journal_mode=WAL")
+
+    _wait_for_others(use_log, _ATTEMPT_S)  # SQLite does not, when it changes the journal's mode
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten with zeros
     cursor.execute("PRAGMA temp_store=MEMORY")  # no text in temporary files
     cursor.close()
+
+
+def _wait_for_others(run: Callable[[], object], wait_s: float) -> None:
+    """Run it again while others block it, for `wait_s` at most."""
+    give_up = time.monotonic() + wait_s
+    while True:
+        try:
+            run()
+        except Exception as error:  # of either driver: they share no class
+            if not _is_busy(error) or time.monotonic() >= give_up:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
+        else:
+            return
 
 
 def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:

@@ -26,8 +26,6 @@ def put(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
 def _insert(connection: Connection, table: Table) -> Any:
     if connection.dialect.name == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import (
-        postgresql,
-    )  # takes longer to load than all else of a small folder's storage
+    from sqlalchemy.dialects import postgresql  # slower to load than all else of a small folder's storage
 
     return postgresql.insert(table)

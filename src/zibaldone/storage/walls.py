@@ -20,11 +20,7 @@ from zibaldone.storage.columns import without_nul
 from zibaldone.storage.schema import SERVING_ROLES, metadata, migrations
 
 POLICY = "zibaldone_proven_rows"
-_USER, _EVERYBODY, _PROOF = (
-    "zibaldone.user",
-    "zibaldone.everybody",
-    "zibaldone.proof",
-)  # a transaction's settings
+_USER, _EVERYBODY, _PROOF = "zibaldone.user", "zibaldone.everybody", "zibaldone.proof"  # settings
 _FORMER = "zibaldone_own_rows"  # the policy that believed the settings
 _FUNCTION = "zibaldone_meant"
 # A transaction that means one user has no business in the first two, and only reads the others.
@@ -86,9 +82,7 @@ def secure_tables(connection: Connection) -> None:
     """Enable row level security on tables without it, and grant new tables to serving roles."""
     schema = _schema(connection)
     connection.exec_driver_sql(_MEANT.format(schema=schema))
-    meant = (
-        f"(SELECT {schema}.{_FUNCTION}())"  # a subquery: it is asked once a statement, and not for every row
-    )
+    meant = f"(SELECT {schema}.{_FUNCTION}())"  # a subquery: asked once a statement, and not for every row
     for table in walled(connection, are=False):
         of_all = table in (*_OF_NOBODY, *_READ_BY_OWN)
         whose = f"{meant} = ''" if of_all else f"""{meant} = ANY (ARRAY["user", ''])"""
@@ -128,10 +122,8 @@ def admit(connection: Connection, role: str, key: bytes) -> None:
 
     Raises InvalidInput for no such role, StorageUnusable for one that could get round the wall.
     """
-    if (
-        connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": role}).first()
-        is None
-    ):
+    roles = text("SELECT 1 FROM pg_roles WHERE rolname = :role")
+    if connection.execute(roles, {"role": role}).first() is None:
         raise InvalidInput(f"there is no role {role!r}: CREATE ROLE {role} LOGIN PASSWORD '...'")
     schema, quote = _schema(connection), connection.dialect.identifier_preparer.quote_identifier
     database = quote(str(connection.execute(text("SELECT current_database()")).scalar_one()))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
-import anthropic
 import openai
 import pytest
 from upstream import FakeUpstream, shared_upstream, upstream
+from wires import CHAT, WIRES, Wire
 
 from zibaldone import Config, Filter, Memory, Message
 
@@ -53,28 +54,35 @@ def raw_gateway(serving) -> Iterator[Callable[..., str]]:
         listener.close()
 
 
+@pytest.fixture(params=WIRES)
+def wire(request) -> type[Wire]:
+    """One of the formats."""
+    return WIRES[request.param]
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "streamed"])
+def stream(request) -> bool:
+    """Whether an answer comes in pieces."""
+    return request.param
+
+
 @pytest.fixture
-def chat(gateway) -> Iterator[openai.OpenAI]:
+def as_ann() -> Iterator[Callable[..., Wire]]:
+    """Makes a client of a format, as Ann in session s unless a header says another."""
+    with ExitStack() as clients:
+
+        def as_ann(wire: type[Wire], address: str, **headers: str) -> Wire:
+            made = wire(address, **{"X-Memory-User": "ann", "X-Memory-Session": "s", **headers})
+            clients.enter_context(made.client)
+            return made
+
+        yield as_ann
+
+
+@pytest.fixture
+def chat(as_ann, gateway) -> openai.OpenAI:
     """OpenAI's client, as Ann in session s."""
-    with openai.OpenAI(
-        base_url=f"{gateway}/v1",
-        api_key="upstream-key",
-        default_headers={"X-Memory-User": "ann", "X-Memory-Session": "s"},
-        max_retries=0,
-    ) as client:
-        yield client
-
-
-@pytest.fixture
-def claude(gateway) -> Iterator[anthropic.Anthropic]:
-    """Anthropic's client, as Ann in session s."""
-    with anthropic.Anthropic(
-        base_url=gateway,
-        api_key="upstream-key",
-        default_headers={"X-Memory-User": "ann", "X-Memory-Session": "s"},
-        max_retries=0,
-    ) as client:
-        yield client
+    return as_ann(CHAT, gateway).client
 
 
 @pytest.fixture

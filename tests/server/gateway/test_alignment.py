@@ -69,63 +69,107 @@ def talk():
     return Conversation()
 
 
-def test_a_growing_history_gives_only_what_is_new(talk):
-    """The system prompt is never among it."""
-    assert talk.request("s:rules u:one", "a:1") == "u:one"
-    assert talk.request("s:rules u:one a:1 u:two", "a:2") == "u:two"
-    assert talk.request("s:other u:one a:1 u:two a:2 u:three", "a:3") == "u:three"
-    assert talk.stored == "u:one a:1 u:two a:2 u:three a:3"
+# What happens, by name: histories with what is answered and what of them is new, then all that is stored. An
+# empty answer is none.
+TALKS = {
+    "a growing history gives only what is new, and no system prompt": (
+        ("s:rules u:one", "a:1", "u:one"),
+        ("s:rules u:one a:1 u:two", "a:2", "u:two"),
+        ("s:other u:one a:1 u:two a:2 u:three", "a:3", "u:three"),
+        "u:one a:1 u:two a:2 u:three a:3",
+    ),
+    "the same words twice are two turns": (
+        ("u:ok", "a:1", "u:ok"),
+        ("u:ok a:1 u:ok", "a:1", "u:ok"),
+        ("u:ok a:1 u:ok a:1 u:ok", "a:1", "u:ok"),
+        "u:ok a:1 u:ok a:1 u:ok a:1",
+    ),
+    "a request sent again stores nothing, with an answer or without one": (
+        ("u:one", "", "u:one"),
+        ("u:one", "a:1", ""),
+        ("u:one", "a:1", ""),
+        ("u:one a:1 u:two", "", "u:two"),
+        ("u:one a:1 u:two", "", ""),
+        "u:one a:1 u:two",
+    ),
+    "an answer given anew is stored and its question is not; the talk goes on from either": (
+        ("u:one", "a:1", "u:one"),
+        ("u:one", "a:uno", ""),
+        ("u:one a:uno u:two", "a:2", "u:two"),
+        ("u:one a:1 u:zwei", "", "u:zwei"),
+        "u:one a:1 a:uno u:two a:2 u:zwei",
+    ),
+    "a question put in other words is a branch, whose history is known": (
+        ("u:one", "a:1", "u:one"),
+        ("u:one a:1 u:tow", "a:what?", "u:tow"),
+        ("u:one a:1 u:two", "a:2", "u:two"),
+        ("u:one a:1 u:two a:2 u:three", "", "u:three"),
+        "u:one a:1 u:tow a:what? u:two a:2 u:three",
+    ),
+    "the same words on another branch are new": (
+        ("u:one", "a:1", "u:one"),
+        ("u:one a:1 u:ok", "a:2", "u:ok"),
+        ("u:ein", "a:eins", "u:ein"),
+        ("u:ein a:eins u:ok", "a:zwei", "u:ok"),
+        "u:one a:1 u:ok a:2 u:ein a:eins u:ok a:zwei",
+    ),
+    "a turn edited inside the history is stored; what comes after it is known": (
+        ("u:one", "a:1", "u:one"),
+        ("u:one a:1 u:two", "a:2", "u:two"),
+        ("u:one a:1 u:zwei a:2 u:three", "", "u:zwei u:three"),
+        ("u:one a:1 u:zwei a:2 u:three", "", ""),
+        "u:one a:1 u:two a:2 u:zwei u:three",
+    ),
+    "without history each request is a turn, unless it was sent again before it was answered": (
+        ("u:hello", "a:1", "u:hello"),
+        ("u:ok", "a:2", "u:ok"),
+        ("u:ok", "", "u:ok"),
+        ("u:ok", "a:3", ""),
+        "u:hello a:1 u:ok a:2 u:ok a:3",
+    ),
+    "without history the words that began a session may be said again in it": (
+        ("u:hello", "a:1", "u:hello"),
+        ("u:ok", "a:2", "u:ok"),
+        ("u:hello", "", "u:hello"),
+        ("u:hello", "a:3", ""),
+        "u:hello a:1 u:ok a:2 u:hello a:3",
+    ),
+    "a client that keeps history after all: what came without it is known": (
+        ("u:hello", "a:1", "u:hello"),
+        ("u:ok", "a:2", "u:ok"),
+        ("u:hello a:1 u:ok a:2 u:more", "a:3", "u:more"),
+        "u:hello a:1 u:ok a:2 u:more a:3",
+    ),
+    "a summary in place of many turns is not stored": (
+        ("u:0", "a:0", "u:0"),
+        ("u:0 a:0 u:1", "a:1", "u:1"),
+        ("u:0 a:0 u:1 a:1 u:2", "a:2", "u:2"),
+        ("u:SUMMARY u:2 a:2 u:next", "a:3", "u:next"),
+        ("u:SUMMARY u:2 a:2 u:next a:3 u:more", "", "u:more"),
+        "u:0 a:0 u:1 a:1 u:2 a:2 u:next a:3 u:more",
+    ),
+    "an answer that was not stored comes with the next request": (
+        ("u:one", "", "u:one"),
+        ("u:one a:1 u:two", "a:2", "a:1 u:two"),
+        "u:one a:1 u:two a:2",
+    ),
+    "results of tools are known by their calls, also shortened ones": (
+        ("u:one", "a:call", "u:one"),
+        ("u:one a:call t:c1-long t:c2-long", "", "t:c1-long t:c2-long"),
+        ("u:one a:call t:c1-long t:c2-long", "a:done", ""),
+        ("u:one a:call t:c1-cleared t:c2-long a:done u:two", "", "u:two"),
+        "u:one a:call t:c1-long t:c2-long a:done u:two",
+    ),
+}
 
 
-def test_the_same_words_twice_are_two_turns(talk):
-    """What is new is told by what stands before it."""
-    talk.request("u:ok", "a:1")
-    talk.request("u:ok a:1 u:ok", "a:1")
-    talk.request("u:ok a:1 u:ok a:1 u:ok", "a:1")
-    assert talk.stored == "u:ok a:1 u:ok a:1 u:ok a:1"
-
-
-def test_a_request_sent_again_stores_nothing(talk):
-    """With an answer or without one."""
-    talk.request("u:one")
-    assert talk.request("u:one", "a:1") == ""
-    assert talk.request("u:one", "a:1") == ""
-    talk.request("u:one a:1 u:two")
-    assert talk.request("u:one a:1 u:two") == ""
-    assert talk.stored == "u:one a:1 u:two"
-
-
-def test_an_answer_given_anew_is_stored_and_its_question_is_not(talk):
-    """And the conversation goes on from either."""
-    talk.request("u:one", "a:1")
-    assert talk.request("u:one", "a:uno") == ""
-    assert talk.request("u:one a:uno u:two", "a:2") == "u:two"
-    assert talk.request("u:one a:1 u:zwei") == "u:zwei"
-    assert talk.stored == "u:one a:1 a:uno u:two a:2 u:zwei"
-
-
-def test_a_question_put_in_other_words_is_a_branch(talk):
-    """The history of the branch that was taken is known."""
-    talk.request("u:one", "a:1")
-    talk.request("u:one a:1 u:tow", "a:what?")
-    assert talk.request("u:one a:1 u:two", "a:2") == "u:two"
-    assert talk.request("u:one a:1 u:two a:2 u:three") == "u:three"
-
-
-def test_the_same_words_on_another_branch_are_new(talk):
-    """They follow something else."""
-    talk.request("u:one", "a:1")
-    talk.request("u:one a:1 u:ok", "a:2")
-    talk.request("u:ein", "a:eins")
-    assert talk.request("u:ein a:eins u:ok", "a:zwei") == "u:ok"
-
-
-def test_a_turn_edited_inside_the_history_is_stored(talk):
-    """It takes the place of one other turn; what comes after it is known."""
-    talk.request("u:one", "a:1")
-    talk.request("u:one a:1 u:two", "a:2")
-    assert talk.request("u:one a:1 u:zwei a:2 u:three") == "u:zwei u:three"
-    assert talk.request("u:one a:1 u:zwei a:2 u:three") == ""
+@pytest.mark.parametrize("name", TALKS)
+def test_what_is_new_is_stored_once(talk, name):
+    """Each request gives what is new of it, and the log has all of it in its order."""
+    *requests, stored = TALKS[name]
+    for history, answer, new in requests:
+        assert talk.request(history, answer or None) == new
+    assert talk.stored == stored
 
 
 @pytest.mark.parametrize("kept", range(1, 8))
@@ -143,31 +187,6 @@ def test_a_client_that_drops_its_oldest_turns(talk, kept):
         assert talk.stored.split() == history
 
 
-def test_a_client_without_history(talk):
-    """Each request is a turn of its own, the same words too; one sent again before it was answered is not."""
-    talk.request("u:hello", "a:1")
-    assert talk.request("u:ok", "a:2") == "u:ok"
-    assert talk.request("u:ok") == "u:ok"
-    assert talk.request("u:ok", "a:3") == ""
-    assert talk.stored == "u:hello a:1 u:ok a:2 u:ok a:3"
-
-
-def test_a_client_without_history_that_begins_again(talk):
-    """The words that began the session may be said again in it."""
-    talk.request("u:hello", "a:1")
-    talk.request("u:ok", "a:2")
-    assert talk.request("u:hello") == "u:hello"
-    assert talk.request("u:hello", "a:3") == ""
-    assert talk.stored == "u:hello a:1 u:ok a:2 u:hello a:3"
-
-
-def test_a_client_that_keeps_history_after_all(talk):
-    """What came without it is known in it."""
-    talk.request("u:hello", "a:1")
-    talk.request("u:ok", "a:2")
-    assert talk.request("u:hello a:1 u:ok a:2 u:more", "a:3") == "u:more"
-
-
 def test_a_client_that_says_that_it_tries_again(talk):
     """Nothing is new then, even where it could be."""
     talk.request("u:hello", "a:1")
@@ -182,17 +201,6 @@ def test_a_turn_id_says_which_turn_it_is(talk):
     assert talk.request("u:ok", "a:2", turn_id="t2") == "u:ok"
     assert talk.request("u:ok a:1 u:ok a:2 u:three", turn_id="t3") == "u:three"
     assert talk.stored == "u:ok a:1 u:ok a:2 u:three"
-
-
-def test_a_summary_in_place_of_many_turns_is_not_stored(talk):
-    """The log has the words themselves; what comes after it is known."""
-    history = ""
-    for number in range(5):
-        history += f" u:{number}"
-        talk.request(history, f"a:{number}")
-        history += f" a:{number}"
-    assert talk.request("u:SUMMARY u:4 a:4 u:next", "a:5") == "u:next"
-    assert talk.request("u:SUMMARY u:4 a:4 u:next a:5 u:more") == "u:more"
 
 
 def test_what_was_forgotten_does_not_come_back(talk):
@@ -216,21 +224,6 @@ def test_a_conversation_that_memory_comes_to_late_is_stored_whole(talk):
     """Nobody knows when the earlier turns were."""
     assert talk.request("u:one a:1 u:ok a:2 u:ok", "a:3") == "u:one a:1 u:ok a:2 u:ok"
     assert [m.is_dated for m in talk.messages] == [False] * 4 + [True] * 2
-
-
-def test_an_answer_that_was_not_stored_comes_with_the_next_request(talk):
-    """Writing it failed; the history has it."""
-    talk.request("u:one")
-    assert talk.request("u:one a:1 u:two", "a:2") == "a:1 u:two"
-    assert talk.stored == "u:one a:1 u:two a:2"
-
-
-def test_results_of_tools_are_turns(talk):
-    """Each is known by its call; a client that shortens old results stores nothing anew."""
-    assert talk.request("u:one", "a:call") == "u:one"
-    assert talk.request("u:one a:call t:c1-long t:c2-long") == "t:c1-long t:c2-long"
-    assert talk.request("u:one a:call t:c1-long t:c2-long", "a:done") == ""
-    assert talk.request("u:one a:call t:c1-cleared t:c2-long a:done u:two") == "u:two"
 
 
 def test_two_requests_at_once_store_their_turns_once(talk):

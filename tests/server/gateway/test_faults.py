@@ -14,6 +14,13 @@ from zibaldone import AsyncMemory, RecallGivenUp, StorageFull
 from zibaldone.server.gateway import exchange
 from zibaldone.server.gateway.exchange import BackgroundTasks
 
+BODY = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
+
+
+def post(base):
+    """The answer to one question."""
+    return httpx2.post(f"{base}/v1/chat/completions", json=BODY, timeout=60)
+
 
 @pytest.fixture
 def ask(chat):
@@ -48,26 +55,26 @@ def test_a_recall_that_fails_leaves_the_request_as_it_was(ask, upstream, monkeyp
     assert len(logged()) == 2
 
 
-def test_a_recall_that_is_late_is_left_behind(serving, upstream, monkeypatch, told):
-    """After the limit the request goes on without it; the next one has its own."""
+@pytest.mark.parametrize(("late_s", "reason"), [(30.0, "others came first"), (0.0, "50 ms")])
+def test_a_recall_that_is_late_is_left_behind(serving, upstream, monkeypatch, told, late_s, reason):
+    """The request goes on without it; it keeps its turn for some time, or those in time would be late too."""
     told("My dentist is Dr. Moss.")
     may_end = threading.Event()
-    recall = AsyncMemory.recall
 
-    async def slow(*given, **options):
+    async def stuck(*_, **__):
         await asyncio.to_thread(may_end.wait, 20)
-        return await recall(*given, **options)
 
-    monkeypatch.setattr(AsyncMemory, "recall", slow)
+    monkeypatch.setattr(AsyncMemory, "recall", stuck)
+    monkeypatch.setattr(exchange, "_LATE_S", late_s)
     base = serving(upstream=upstream.url, recall_timeout_ms=50)
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
     began = time.perf_counter()
-    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60)
+    first, second = (post(base) for _ in range(2))
     assert time.perf_counter() - began < 15
-    assert answer.headers["x-memory-status"] == "degraded"
-    assert "50 ms" in answer.headers["x-memory-reason"]
-    assert upstream.last.json["messages"] == body["messages"]
     may_end.set()
+    assert first.headers["x-memory-status"] == "degraded"
+    assert first.headers["x-memory-reason"].endswith("50 ms")
+    assert second.headers["x-memory-reason"].endswith(reason)
+    assert upstream.last.json["messages"] == BODY["messages"]
 
 
 def test_a_recall_knows_until_when_it_is_waited_for(serving, upstream, monkeypatch, told):
@@ -80,44 +87,11 @@ def test_a_recall_knows_until_when_it_is_waited_for(serving, upstream, monkeypat
         raise RecallGivenUp
 
     monkeypatch.setattr(AsyncMemory, "recall", gives_up)
-    base = serving(upstream=upstream.url, recall_timeout_ms=5000)
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
-    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60)
+    answer = post(serving(upstream=upstream.url, recall_timeout_ms=5000))
     assert answer.headers["x-memory-reason"] == "nothing recalled within 5000 ms"
-    assert upstream.last.json["messages"] == body["messages"]
+    assert upstream.last.json["messages"] == BODY["messages"]
     (limit,) = limits
     assert 0 <= limit <= 5
-
-
-def test_a_recall_that_has_no_turn_in_time_is_left_out(serving, upstream, monkeypatch, told):
-    """So many go on at once; who would wait for them longer than the limit goes on without."""
-    told("My dentist is Dr. Moss.")
-    monkeypatch.setattr(exchange, "_AT_ONCE", 0)
-    base = serving(upstream=upstream.url, recall_timeout_ms=50)
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
-    answer = httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60)
-    assert answer.headers["x-memory-status"] == "degraded"
-    assert "others came first" in answer.headers["x-memory-reason"]
-    assert upstream.last.json["messages"] == body["messages"]
-
-
-@pytest.mark.parametrize(("late_s", "reason"), [(30.0, "others came first"), (0.0, "50 ms")])
-def test_a_late_recall_keeps_its_turn_for_some_time(serving, upstream, monkeypatch, told, late_s, reason):
-    """Else those that nobody waits for any more would take the processor from those that could be in time."""
-    told("My dentist is Dr. Moss.")
-    may_end = threading.Event()
-
-    async def stuck(*_, **__):
-        await asyncio.to_thread(may_end.wait, 20)
-
-    monkeypatch.setattr(AsyncMemory, "recall", stuck)
-    monkeypatch.setattr(exchange, "_LATE_S", late_s)
-    base = serving(upstream=upstream.url, recall_timeout_ms=50)
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
-    first, second = (httpx2.post(f"{base}/v1/chat/completions", json=body, timeout=60) for _ in range(2))
-    may_end.set()
-    assert first.headers["x-memory-reason"].endswith("50 ms")
-    assert second.headers["x-memory-reason"].endswith(reason)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -150,18 +124,15 @@ def test_what_was_not_stored_comes_with_the_next_request(chat, ask, monkeypatch,
     assert [m.content for m in logged()] == ["one", "Noted.", "two", "Noted."]
 
 
-@pytest.mark.parametrize(
-    ("status", "raised"),
-    [(400, openai.BadRequestError), (401, openai.AuthenticationError), (429, openai.RateLimitError)],
-)
-def test_errors_of_the_upstream_are_its_own(ask, upstream, status, raised, logged):
-    """Status, headers and body; the question was asked, and is stored once."""
-    error = {"error": {"message": "No.", "type": "some_error", "code": "some_code", "param": "model"}}
+@pytest.mark.parametrize("status", [400, 401, 429, 529])
+def test_errors_of_the_upstream_are_its_own(as_ann, wire, gateway, upstream, status, logged):
+    """Status, headers and body, in each format; the question was asked, and is stored once."""
+    error = {"type": "error", "error": {"message": "No.", "type": "some_error", "code": "some_code"}}
     upstream.replies(Reply(status=status, error=error))
     for _ in range(2):
-        with pytest.raises(raised) as caught:
-            ask()
-        assert caught.value.body == error["error"]
+        with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as caught:
+            as_ann(wire, gateway).ask([{"role": "user", "content": "Who is my dentist?"}], stream=False)
+        assert caught.value.response.json() == error
         assert caught.value.response.headers["retry-after"] == "0"
     assert [m.content for m in logged()] == ["Who is my dentist?"]
 
@@ -177,33 +148,19 @@ def test_a_retry_of_the_sdk_is_one_turn(gateway, upstream, logged):
     assert [m.content for m in logged()] == ["Who is my dentist?", "Dr. Moss."]
 
 
-def test_anthropic_s_errors_are_its_own(claude, upstream):
-    """In its own shape."""
-    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Busy."}}
-    upstream.replies(Reply(status=529, error=error))
-    with pytest.raises(anthropic.APIStatusError) as caught:
-        claude.messages.create(model="f", max_tokens=9, messages=[{"role": "user", "content": "Hello."}])
-    assert caught.value.body == error
-
-
 def test_an_upstream_that_is_not_there(serving):
     """A gateway's error, in the shape in which clients read errors; it says where."""
     base = serving(upstream="http://127.0.0.1:9/v1")
-    client = openai.OpenAI(base_url=f"{base}/v1", api_key="k", max_retries=0)
-    messages = [{"role": "user", "content": "Hello."}]
-    with client, pytest.raises(openai.InternalServerError) as caught:
-        client.chat.completions.create(model="f", user="ann", messages=messages)
-    assert caught.value.status_code == 502
-    assert "the upstream http://127.0.0.1:9/v1 could not be reached" in caught.value.message
+    answer = post(base)
+    assert answer.status_code == 502
+    assert "the upstream http://127.0.0.1:9/v1 could not be reached" in answer.json()["error"]["message"]
 
 
 def test_answers_that_nobody_understands_are_passed_on(gateway, upstream, logged):
     """What is no chat completion is relayed; there is nothing of it to store."""
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}], "user": "ann"}
     upstream.reply = lambda _: Reply(status=201, error={"choices": "none", "x": [1]})
-    answer = httpx2.post(f"{gateway}/v1/chat/completions", json=body)
-    assert answer.json()["choices"] == "none"
-    assert [m.content for m in logged()] == ["Hello."]
+    assert post(gateway).json()["choices"] == "none"
+    assert [m.content for m in logged()] == ["Who is my dentist?"]
 
 
 def test_what_goes_on_in_the_background_is_waited_for():

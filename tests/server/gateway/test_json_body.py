@@ -7,11 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.server.gateway.events import EventSplitter, comment, event_data, with_data
-from zibaldone.server.gateway.json_body import (
-    NotAnObject,
-    read_object,
-    read_values,
-)
+from zibaldone.server.gateway.json_body import NotAnObject, read_object, read_values
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

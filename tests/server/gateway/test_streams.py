@@ -70,41 +70,28 @@ def test_who_hangs_up_before_anything_came_leaves_the_question(chat, upstream, l
     assert logged()[0].content == "Tell me."
 
 
-def test_an_upstream_that_breaks_off(chat, upstream, logged):
-    """The client sees it break, too; what had come is there, marked."""
-    upstream.says(LONG, break_after=5)
-    with pytest.raises(openai.APIConnectionError):
-        list(ask(chat, "Tell me."))
-    eventually(lambda: len(logged()) == 2)
-    assert logged()[1].metadata["partial"] is True
-    assert LONG.startswith(logged()[1].content)
+PIECE = b'data: {"choices":[{"index":0,"delta":{"content":"By Mon"}}]}\n\n'
+ERROR = b'data: {"error":{"message":"overloaded"}}\n\n'
+LAST = b'data: {"choices":[{"index":0,"delta":{"content":"day."},"finish_reason":"stop"}]}'
 
 
-@pytest.mark.parametrize("done", [b"data: [DONE]\n\n", b""])
-def test_an_error_in_a_stream_is_no_end_of_an_answer(raw_gateway, logged, done):
-    """What came before it is a part, also where the stream ends as it should."""
-    address = raw_gateway(
-        b"text/event-stream",
-        b'data: {"choices":[{"index":0,"delta":{"content":"By Mon"}}]}\n\n'
-        b'data: {"error":{"message":"overloaded"}}\n\n' + done,
-    )
-    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
-    assert b"overloaded" in answer.content
-    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [("Hello.", None), ("By Mon", True)]
-
-
-def test_a_last_event_without_its_empty_line(raw_gateway, logged):
-    """It is read all the same, as clients do."""
-    address = raw_gateway(
-        b"text/event-stream",
-        b'data: {"choices":[{"index":0,"delta":{"content":"By Monday."},"finish_reason":"stop"}]}',
-    )
-    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
-    assert b'"memory":{"status":"ok"' in answer.content
-    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [
-        ("Hello.", None),
-        ("By Monday.", None),
-    ]
+@pytest.mark.parametrize(
+    ("events", "answer", "partial"),
+    [
+        pytest.param(PIECE + ERROR, "By Mon", True, id="an error is no end of an answer"),
+        pytest.param(PIECE + ERROR + b"data: [DONE]\n\n", "By Mon", True, id="nor is an end after it"),
+        pytest.param(PIECE, "By Mon", True, id="nothing says that it is over"),
+        pytest.param(PIECE + LAST, "By Monday.", None, id="the last event lacks its empty line"),
+    ],
+)
+def test_how_a_stream_ends(raw_gateway, logged, events, answer, partial):
+    """What comes is passed on, and an answer that broke off is stored as a part."""
+    address = raw_gateway(b"text/event-stream", events)
+    got = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
+    assert got.content.startswith(PIECE)
+    assert (ERROR in got.content) is (ERROR in events)
+    assert (b'"memory":{"status":"ok"' in got.content) is not partial
+    assert [(m.content, m.metadata.get("partial")) for m in logged()] == [("Hello.", None), (answer, partial)]
 
 
 def test_an_answer_in_one_piece_that_breaks_off(raw_gateway, logged):
@@ -124,28 +111,17 @@ def test_an_answer_that_comes_later_is_said_not_to_be_stored(raw_gateway, logged
     assert [m.content for m in logged()] == ["Hello."]
 
 
-def test_a_stream_that_does_not_say_that_it_is_over(chat, upstream, logged):
-    """It is passed on as it is, and its answer is marked."""
-    upstream.says("Well, then.", end=False)
-    chunks = list(ask(chat, "Tell me."))
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Well, then."
-    eventually(lambda: len(logged()) == 2)
-    assert logged()[1].metadata["partial"] is True
-
-
-def test_a_question_that_is_tried_again_is_stored_once(chat, upstream, logged):
-    """Its partial answer stays beside the whole one."""
+def test_an_upstream_that_breaks_off(chat, upstream, logged):
+    """The client sees it break, too; the part stays beside the whole answer when it tries again."""
     upstream.says(LONG, break_after=5)
     with pytest.raises(openai.APIConnectionError):
         list(ask(chat, "Tell me."))
     upstream.says("Fine.")
     list(ask(chat, "Tell me."))
     eventually(lambda: len(logged()) == 3)
-    assert sorted((m.role, bool(m.metadata)) for m in logged()) == [
-        ("assistant", False),
-        ("assistant", True),
-        ("user", False),
-    ]
+    part, whole = sorted((m for m in logged() if m.role == "assistant"), key=lambda m: not m.metadata)
+    assert (part.metadata["partial"], LONG.startswith(part.content)) == (True, True)
+    assert (whole.metadata, whole.content) == ({}, "Fine.")
 
 
 @pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])

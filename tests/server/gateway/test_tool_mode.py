@@ -1,7 +1,6 @@
 """A model that searches memory by itself, and a client that knows nothing of it, in each of the formats."""
 
 import json
-from contextlib import ExitStack
 from itertools import pairwise
 
 import anthropic
@@ -9,12 +8,12 @@ import httpx2
 import openai
 import pytest
 from upstream import Reply
-from wires import WIRES
+from wires import CHAT, MESSAGES, RESPONSES
 
 from zibaldone import AsyncMemory, Memory, StorageFull
 from zibaldone.server.gateway.loops import MessageCache
 
-CHAT, RESPONSES, MESSAGES = WIRES.values()
+TOOL = {"X-Memory-Mode": "tool"}
 QUESTION = {"role": "user", "content": "Who is my dentist?"}
 FACT = "My dentist is Dr. Moss, in Elm Street."
 
@@ -27,36 +26,17 @@ def search(number, query="dentist", **more):
 WEATHER = ("c1", "weather", {"city": "Rome"})
 
 
-@pytest.fixture(params=WIRES)
-def wire(request):
-    """One of the formats."""
-    return WIRES[request.param]
-
-
-@pytest.fixture(params=[False, True], ids=["whole", "streamed"])
-def stream(request):
-    """Whether an answer comes in pieces."""
-    return request.param
-
-
-@pytest.fixture
-def as_ann():
-    """Makes a client in the mode, unless a header says another, as Ann in session s."""
-    names = {"X-Memory-User": "ann", "X-Memory-Session": "s", "X-Memory-Mode": "tool"}
-    with ExitStack() as clients:
-
-        def as_ann(wire, address, **headers):
-            made = wire(address, **{**names, **headers})
-            clients.enter_context(made.client)
-            return made
-
-        yield as_ann
-
-
 @pytest.fixture
 def client(wire, gateway, as_ann):
     """A client whose model searches by itself."""
-    return as_ann(wire, gateway)
+    return as_ann(wire, gateway, **TOOL)
+
+
+def post(gateway, wire, *, timeout=60, headers=None, **more):
+    """A request as it is written here, in the mode."""
+    body = {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], **more}
+    names = {"X-Memory-User": "ann", "X-Memory-Session": "s", **TOOL, **(headers or {})}
+    return httpx2.post(f"{gateway}/v1/{wire.path}", json=body, headers=names, timeout=timeout)
 
 
 def elements(sent, wire):
@@ -145,8 +125,10 @@ def test_a_server_that_does_not_know_what_was_hidden(as_ann, wire, stream, servi
     """After a restart the client's calls and results go on as it sends them."""
     told(FACT)
     upstream.replies(Reply("", calls=[search(1), WEATHER]), Reply("Warm."))
-    answer = as_ann(wire, serving(upstream=upstream.url)).ask([QUESTION], stream=stream, tools=[wire.weather])
-    client = as_ann(wire, serving(upstream=upstream.url))
+    answer = as_ann(wire, serving(upstream=upstream.url), **TOOL).ask(
+        [QUESTION], stream=stream, tools=[wire.weather]
+    )
+    client = as_ann(wire, serving(upstream=upstream.url), **TOOL)
     history = [QUESTION, *answer.echo, client.result("c1", "20 degrees")]
     assert client.ask(history, stream=stream, tools=[wire.weather]).text == "Warm."
     assert elements(upstream.last, wire) == json.loads(json.dumps(history))
@@ -217,7 +199,7 @@ def test_what_the_model_asks_wrongly_it_is_told(as_ann, gateway, upstream, told,
     """As the result of its call; the answer goes on."""
     told(FACT)
     upstream.replies(Reply("", calls=[("h1", "search_memory", arguments)]), Reply("I see."))
-    assert as_ann(CHAT, gateway).ask([QUESTION], stream=False).text == "I see."
+    assert as_ann(CHAT, gateway, **TOOL).ask([QUESTION], stream=False).text == "I see."
     assert told_back in str(elements(upstream.last, CHAT)[-1])
 
 
@@ -245,15 +227,14 @@ def test_nobody_else_s_words_come(as_ann, wire, serving, upstream, told, make_ke
     assert not [code for code in ("7391", "5512") if code in str(upstream.last.json)]
 
 
-@pytest.mark.parametrize("status", [429, 500])
-def test_an_upstream_that_refuses_a_later_round(client, wire, stream, upstream, told, logged, status):
+def test_an_upstream_that_refuses_a_later_round(client, stream, upstream, told, logged):
     """The client, which has nothing yet, gets the refusal as it is, and may try again."""
     told(FACT)
     error = {"error": {"message": "Not now.", "type": "some_error"}}
-    upstream.replies(Reply("", calls=[search(1)]), Reply(status=status, error=error))
+    upstream.replies(Reply("", calls=[search(1)]), Reply(status=429, error=error))
     with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as caught:
         client.ask([QUESTION], stream=stream)
-    assert caught.value.status_code == status
+    assert caught.value.status_code == 429
     assert "Not now." in str(caught.value)
     assert [m.content for m in logged(session="s")] == ["Who is my dentist?"]
 
@@ -267,9 +248,7 @@ def test_a_refusal_in_the_middle_of_a_stream(client, gateway, wire, upstream, to
     with pytest.raises((openai.APIError, anthropic.APIError), match=r"Not now\."):
         client.ask([QUESTION], stream=True)
     upstream.replies(*refused)
-    body = {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], "stream": True}
-    headers = {"X-Memory-User": "ann", "X-Memory-Session": "t", "X-Memory-Mode": "tool"}
-    assert b"Not now." in httpx2.post(f"{gateway}/v1/{wire.path}", json=body, headers=headers).content
+    assert b"Not now." in post(gateway, wire, stream=True, headers={"X-Memory-Session": "t"}).content
     answer = logged(session="t")[-1]
     assert (answer.content, answer.metadata) == ("Let me look.", {"partial": True})
 
@@ -288,14 +267,11 @@ def test_the_tool_and_all_before_it_stay_the_same_bytes(wire, gateway, upstream,
     """From turn to turn, whatever the model searches for."""
     told(FACT, "My brother is called Ben.")
     history = []
-    with httpx2.Client(base_url=gateway, timeout=60) as client:
-        for question in ("Who is my dentist?", "What is my brother called?", "And now?"):
-            upstream.replies(Reply("", calls=[search(1, question)]), Reply(f"About {question}"))
-            history.append({"role": "user", "content": question})
-            body = {"model": "fake", "max_tokens": 9, wire.list_name: history, "seed": 1}
-            headers = {"X-Memory-User": "ann", "X-Memory-Mode": "tool", "Idempotency-Key": "once"}
-            client.post(f"/v1/{wire.path}", json=body, headers=headers)
-            history.append({"role": "assistant", "content": f"About {question}"})
+    for question in ("Who is my dentist?", "What is my brother called?", "And now?"):
+        upstream.replies(Reply("", calls=[search(1, question)]), Reply(f"About {question}"))
+        history.append({"role": "user", "content": question})
+        post(gateway, wire, headers={"Idempotency-Key": "once"}, **{wire.list_name: history, "seed": 1})
+        history.append({"role": "assistant", "content": f"About {question}"})
     assert len({json.dumps(sent.json["tools"]) for sent in upstream.sent}) == 1
     firsts = [sent.body for sent in upstream.sent[::2]]
     for before, after in pairwise(firsts):
@@ -351,7 +327,7 @@ def test_what_a_model_thinks_aloud_in_each_round_is_not_stored(
         Reply("<think>And now?</think>I look.", calls=[WEATHER]),
         Reply("Warm."),
     )
-    client = as_ann(CHAT, gateway)
+    client = as_ann(CHAT, gateway, **TOOL)
     answer = client.ask([QUESTION], stream=stream, tools=[CHAT.weather])
     assert [m.content for m in logged(session="s")] == ["Who is my dentist?", "I look."]
     answer.echo[0]["content"] = "I look."
@@ -365,7 +341,7 @@ def test_calls_that_are_counted_in_each_conversation(as_ann, gateway, upstream, 
     told(FACT)
     upstream.replies(Reply("", calls=[search(1), WEATHER]), Reply("", calls=[WEATHER]), Reply("Warm."))
     for session in ("s", "t"):
-        client = as_ann(CHAT, gateway, **{"X-Memory-Session": session})
+        client = as_ann(CHAT, gateway, **TOOL, **{"X-Memory-Session": session})
         answer = client.ask([QUESTION], stream=False, tools=[CHAT.weather])
     client.ask([QUESTION, *answer.echo, client.result("c1", "20")], stream=False, tools=[CHAT.weather])
     assert "Elm Street" not in str(upstream.last.json)
@@ -396,22 +372,20 @@ def test_who_says_which_mode(serving, upstream, make_key, told):
 
 
 CANNOT = [
-    ("chat/completions", {"n": 2}),
-    ("chat/completions", {"functions": [{"name": "weather"}]}),
-    ("chat/completions", {"tools": [{"type": "function", "function": {"name": "search_memory"}}]}),
-    ("messages", {"tools": [{"name": "search_memory", "input_schema": {"type": "object"}}]}),
-    ("messages", {"tools": "all of them"}),
-    ("responses", {"background": True}),
+    (CHAT, {"n": 2}),
+    (CHAT, {"functions": [{"name": "weather"}]}),
+    (CHAT, {"tools": [{"type": "function", "function": {"name": "search_memory"}}]}),
+    (MESSAGES, {"tools": [{"name": "search_memory", "input_schema": {"type": "object"}}]}),
+    (MESSAGES, {"tools": "all of them"}),
+    (RESPONSES, {"background": True}),
 ]
 
 
-@pytest.mark.parametrize(("path", "more"), CANNOT)
-def test_requests_that_cannot_have_the_tool_go_on_as_they_are(gateway, upstream, path, more):
+@pytest.mark.parametrize(("wire", "more"), CANNOT)
+def test_requests_that_cannot_have_the_tool_go_on_as_they_are(gateway, upstream, wire, more):
     """And the answer says so."""
-    body = {"model": "fake", "max_tokens": 9, WIRES[path].list_name: [QUESTION], **more}
-    headers = {"X-Memory-User": "ann", "X-Memory-Mode": "tool"}
-    answer = httpx2.post(f"{gateway}/v1/{path}", json=body, headers=headers)
-    assert upstream.last.json == body
+    answer = post(gateway, wire, **more)
+    assert upstream.last.json == {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], **more}
     assert "cannot have" in answer.headers["x-memory-reason"]
 
 
@@ -430,23 +404,11 @@ def test_what_the_client_says_of_its_tools_stays(gateway, upstream):
     assert [tool["function"]["name"] for tool in upstream.last.json["tools"]] == ["weather", "search_memory"]
 
 
-def test_an_answer_is_called_as_the_upstream_can_go_on_from_it(as_ann, gateway, upstream, told, stream):
-    """By the name of its last round, also where the client had to be told another one already."""
-    told(FACT)
-    client = as_ann(RESPONSES, gateway)
-    for first in ("", "Let me look."):
-        upstream.replies(Reply(first, calls=[search(1)]), Reply("Dr. Moss."), Reply("Yes."))
-        answer = client.ask([QUESTION], stream=stream)
-        last = f"resp_{upstream._count}"
-        client.ask("Sure?", stream=stream, previous_response_id=answer.name)
-        assert upstream.last.json["previous_response_id"] == last
-
-
 @pytest.mark.wide
 def test_processes_of_their_own_search_as_well(serving, as_ann, upstream, told):
     """Where recalls go on beside the server; of what always holds a search finds the message."""
     told("Always name the room of a lesson.")
-    client = as_ann(CHAT, serving(upstream=upstream.url, processes=1))
+    client = as_ann(CHAT, serving(upstream=upstream.url, processes=1), **TOOL)
     upstream.replies(Reply("", calls=[search(1, "the room of a lesson")]), Reply("Always."))
     assert client.ask([QUESTION], stream=True).text == "Always."
     assert "name the room of a lesson" in str(elements(upstream.last, CHAT)[-1])
@@ -467,42 +429,37 @@ def test_a_memory_that_fails_leaves_the_model_without_it(client, stream, upstrea
     assert answer.memory["status"] == "degraded"
 
 
-def test_who_hangs_up_while_the_model_searches(client, wire, gateway, upstream, told, logged):
+def test_who_hangs_up_while_the_model_searches(wire, gateway, upstream, told, logged):
     """Its question is stored, and the upstream is told to stop."""
     told(FACT)
     upstream.replies(Reply("", calls=[search(1)]), Reply("Too late.", delay_s=5))
-    body = {"model": "fake", "max_tokens": 9, wire.list_name: [QUESTION], "stream": True}
-    headers = {"X-Memory-User": "ann", "X-Memory-Session": "s", "X-Memory-Mode": "tool"}
     with pytest.raises(httpx2.ReadTimeout):
-        httpx2.post(f"{gateway}/v1/{wire.path}", json=body, headers=headers, timeout=1.0)
+        post(gateway, wire, stream=True, timeout=1.0)
     assert [m.content for m in logged(session="s")] == ["Who is my dentist?"]
 
 
-def test_a_history_that_the_upstream_keeps(as_ann, gateway, upstream, told):
-    """Where it has the calls already, it gets our results alone, beside the client's."""
+def test_an_answer_is_called_as_the_upstream_can_go_on_from_it(as_ann, gateway, upstream, told, stream):
+    """By the name of its last round, also where the client had to be told another one already."""
     told(FACT)
-    client = as_ann(RESPONSES, gateway)
-    upstream.replies(Reply("", calls=[search(1), WEATHER]), Reply("Warm."))
-    client.ask([QUESTION], stream=False, tools=[client.weather], conversation="conv_1")
-    client.ask([client.result("c1", "20")], stream=False, tools=[client.weather], conversation="conv_1")
-    assert [item["call_id"] for item in upstream.last.json["input"]] == ["h1", "c1"]
-    assert "Elm Street" in upstream.last.json["input"][0]["output"]
+    client = as_ann(RESPONSES, gateway, **TOOL)
+    for first in ("", "Let me look."):
+        upstream.replies(Reply(first, calls=[search(1)]), Reply("Dr. Moss."), Reply("Yes."))
+        answer = client.ask("Who is my dentist?", stream=stream)
+        assert upstream.last.json["input"][0] == QUESTION  # a text becomes the first item of a later round
+        last = f"resp_{upstream._count}"
+        client.ask("Sure?", stream=stream, previous_response_id=answer.name)
+        assert upstream.last.json["previous_response_id"] == last
 
 
 def test_a_conversation_that_the_upstream_keeps_gets_each_thing_once(as_ann, gateway, upstream, told):
-    """A later round brings the results, and nothing that is there."""
+    """Results alone, in a later round and beside the client's: it has the calls already."""
     told(FACT)
-    client = as_ann(RESPONSES, gateway)
-    upstream.replies(Reply("", calls=[search(1)]), Reply("Dr. Moss."))
-    client.ask("Who is my dentist?", stream=False, conversation="conv_1")
+    client = as_ann(RESPONSES, gateway, **TOOL)
+    options = {"stream": False, "tools": [client.weather], "conversation": "conv_1"}
+    upstream.replies(Reply("", calls=[search(1)]), Reply("", calls=[search(2), WEATHER]), Reply("Warm."))
+    client.ask("Who is my dentist?", **options)
     (result,) = upstream.last.json["input"]
     assert (result["type"], result["call_id"]) == ("function_call_output", "h1")
-
-
-def test_a_text_for_input_becomes_the_first_item(as_ann, gateway, upstream, told):
-    """Of the later round."""
-    told(FACT)
-    client = as_ann(RESPONSES, gateway)
-    upstream.replies(Reply("", calls=[search(1)]), Reply("Dr. Moss."))
-    assert client.ask("Who is my dentist?", stream=False).text == "Dr. Moss."
-    assert upstream.last.json["input"][0] == QUESTION
+    assert "Elm Street" in result["output"]
+    client.ask([client.result("c1", "20")], **options)
+    assert [item["call_id"] for item in upstream.last.json["input"]] == ["h2", "c1"]

@@ -137,44 +137,30 @@ def test_an_upstream_s_address_holds_no_credential(given_):
         assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "chat/completions"),
-        ("POST", "responses"),
-        ("POST", "messages"),
-        ("POST", "embeddings"),
-        ("POST", "completions"),
-        ("GET", "models"),
-        ("GET", "models/fake"),
-    ],
-)
+NAMED = ["POST chat/completions", "POST responses", "POST messages", "GET models", "GET models/fake"]
+NAMED += ["POST embeddings", "POST completions"]
+OTHERS = ["POST audio/speech", "GET files/file-1/content", "DELETE models/fake", "GET responses/resp_1"]
+OTHERS += ["POST messages/count_tokens", "GET models/", "GET %6dodels"]
+
+
+@pytest.mark.parametrize("named", NAMED)
 @pytest.mark.parametrize("header", ["authorization", "x-api-key"])
-def test_the_server_s_key_goes_with_named_requests(keyed, upstream, method, path, header):
+def test_the_server_s_key_goes_with_named_requests(keyed, upstream, named, header):
     """In the header that the client's protocol has it in; nothing of the client's own goes with it."""
     headers = {"Authorization": "Bearer client", "X-Api-Key": "client"}
     if header == "x-api-key":
         headers["anthropic-version"] = "2023-06-01"
+    method, path = named.split()
     keyed.request(method, f"/v1/{path}", headers=headers, content=b'{"model": "fake"}')
     sent = {name: upstream.last.headers.get(name) for name in ("authorization", "x-api-key")}
     value = KEY if header == "x-api-key" else f"Bearer {KEY}"
     assert sent == {"authorization": None, "x-api-key": None, header: value}
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "audio/speech"),
-        ("GET", "files/file-1/content"),
-        ("POST", "messages/count_tokens"),
-        ("DELETE", "models/fake"),
-        ("GET", "responses/resp_1"),
-        ("GET", "models/"),
-        ("GET", "%6dodels"),
-    ],
-)
-def test_all_else_goes_with_the_client_s_own(keyed, upstream, method, path):
+@pytest.mark.parametrize("other", OTHERS)
+def test_all_else_goes_with_the_client_s_own(keyed, upstream, other):
     """Both headers as they came, and nothing where there was none."""
+    method, path = other.split()
     own = {"authorization": "Bearer client", "x-api-key": "client"}
     for headers in (own, {}):
         keyed.request(method, f"/v1/{path}", headers={**headers, "anthropic-version": "2023-06-01"})
@@ -184,12 +170,24 @@ def test_all_else_goes_with_the_client_s_own(keyed, upstream, method, path):
 
 
 def test_a_key_of_ours_never_goes_upstream(serving, upstream, make_key):
-    """Neither as a credential nor in the page's cookie."""
-    token = make_key("ann")
-    headers = {"Authorization": f"Bearer {token}", "Cookie": f"zibaldone_key={token}", "X-Api-Key": token}
-    answer = httpx2.get(f"{serving(upstream=upstream.url)}/v1/models", headers=headers)
-    assert answer.status_code == 200
-    assert token not in str(upstream.last.headers)
+    """Neither as a credential nor in the page's cookie; the client's own key beside it does."""
+    key, other = make_key("ann"), make_key("bea")
+    base = serving(upstream=upstream.url)
+    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}]}
+    for headers in (
+        {"X-Memory-Key": key, "Authorization": f"Bearer {other}", "x-api-key": other},
+        {"Authorization": f"Bearer {key}", "Cookie": f"zibaldone_key={key}"},
+        {"x-api-key": key},
+        {"X-Memory-Key": key, "Authorization": f"Bearer {key}"},
+        {"X-Memory-Key": key, "Authorization": "Bearer theirs"},
+    ):
+        for answer in (
+            httpx2.get(f"{base}/v1/models", headers=headers),
+            httpx2.post(f"{base}/v1/chat/completions", json=body, headers=headers),
+        ):
+            assert answer.status_code == 200
+            assert not {token for token in (key, other) if token in str(upstream.last.headers)}
+    assert upstream.last.headers["authorization"] == "Bearer theirs"
 
 
 def test_a_redirect_is_not_followed(raw_gateway, stranger):

@@ -30,22 +30,40 @@ class Said:
     name: str  # as a request goes on from it
 
 
-class ChatWire:
+class Wire:
+    """One of the formats."""
+
+    path: ClassVar[str]
+    list_name: ClassVar[str] = "messages"
+    weather: ClassVar[Json]  # a tool of the client's
+    client: Any
+
+    def __init__(self, address: str, **headers: str) -> None:
+        given: Json = {"api_key": "k", "default_headers": headers, "max_retries": 0}
+        if self.path == "messages":
+            self.client = anthropic.Anthropic(base_url=address, **given)
+        else:
+            self.client = openai.OpenAI(base_url=f"{address}/v1", **given)
+
+    def ask(self, history: list[Json] | str, *, stream: bool, **options: Any) -> Said:
+        """One request."""
+        raise NotImplementedError
+
+    def result(self, call_id: str, words: str) -> Json:
+        """Of a call."""
+        raise NotImplementedError
+
+
+class ChatWire(Wire):
     """Chat completions."""
 
-    path, list_name = "chat/completions", "messages"
+    path = "chat/completions"
     weather: ClassVar[Json] = {
         "type": "function",
         "function": {"name": "weather", "strict": True, "parameters": _SCHEMA},
     }
 
-    def __init__(self, address: str, **headers: str) -> None:
-        self.client = openai.OpenAI(
-            base_url=f"{address}/v1", api_key="k", default_headers=headers, max_retries=0
-        )
-
-    def ask(self, history: list[Json], *, stream: bool, **options: Any) -> Said:
-        """One request."""
+    def ask(self, history: list[Json] | str, *, stream: bool, **options: Any) -> Said:
         given = {"model": "fake", "messages": history, **options}
         if stream:
             with self.client.chat.completions.stream(
@@ -76,23 +94,16 @@ class ChatWire:
         )
 
     def result(self, call_id: str, words: str) -> Json:
-        """Of a call."""
         return {"role": "tool", "tool_call_id": call_id, "content": words}
 
 
-class ResponsesWire:
+class ResponsesWire(Wire):
     """Responses."""
 
     path, list_name = "responses", "input"
     weather: ClassVar[Json] = {"type": "function", "name": "weather", "strict": True, "parameters": _SCHEMA}
 
-    def __init__(self, address: str, **headers: str) -> None:
-        self.client = openai.OpenAI(
-            base_url=f"{address}/v1", api_key="k", default_headers=headers, max_retries=0
-        )
-
-    def ask(self, history: list[Json], *, stream: bool, **options: Any) -> Said:
-        """One request."""
+    def ask(self, history: list[Json] | str, *, stream: bool, **options: Any) -> Said:
         given = {"model": "fake", "input": history, **options}
         if stream:
             with self.client.responses.stream(**given) as events:
@@ -117,23 +128,16 @@ class ResponsesWire:
         )
 
     def result(self, call_id: str, words: str) -> Json:
-        """Of a call."""
         return {"type": "function_call_output", "call_id": call_id, "output": words}
 
 
-class MessagesWire:
+class MessagesWire(Wire):
     """Anthropic's messages."""
 
-    path, list_name = "messages", "messages"
+    path = "messages"
     weather: ClassVar[Json] = {"name": "weather", "input_schema": _SCHEMA}
 
-    def __init__(self, address: str, **headers: str) -> None:
-        self.client = anthropic.Anthropic(
-            base_url=address, api_key="k", default_headers=headers, max_retries=0
-        )
-
-    def ask(self, history: list[Json], *, stream: bool, **options: Any) -> Said:
-        """One request."""
+    def ask(self, history: list[Json] | str, *, stream: bool, **options: Any) -> Said:
         given = {"model": "fake", "max_tokens": 99, "messages": history, **options}
         memory: Json = {}
         if stream:
@@ -159,9 +163,9 @@ class MessagesWire:
         )
 
     def result(self, call_id: str, words: str) -> Json:
-        """Of a call."""
         result = {"type": "tool_result", "tool_use_id": call_id, "content": words}
         return {"role": "user", "content": [result]}
 
 
-WIRES = {wire.path: wire for wire in (ChatWire, ResponsesWire, MessagesWire)}
+CHAT, RESPONSES, MESSAGES = ChatWire, ResponsesWire, MessagesWire
+WIRES: dict[str, type[Wire]] = {wire.path: wire for wire in (CHAT, RESPONSES, MESSAGES)}

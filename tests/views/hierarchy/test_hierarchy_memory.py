@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from zibaldone import Config, Memory, Message, UnknownName, XMemory
-from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.models.base import ChatReply, ChatRequest
-from zibaldone.testing import ScriptedModel
+from zibaldone.errors import InvalidInput
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
@@ -40,10 +36,9 @@ def conversation(seed: int, talks: int = 12) -> list[Message]:
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
+def memory(opened) -> Memory:
     """With the hierarchy maintained."""
-    with Memory(tmp_path / "m", config=Config(maintained=["messages", "hierarchy"])) as opened:
-        yield opened
+    return opened(maintained=["messages", "hierarchy"])
 
 
 def check(memory: Memory, cap: int = 12) -> None:
@@ -61,7 +56,7 @@ def check(memory: Memory, cap: int = 12) -> None:
 def test_all_holds_while_messages_come_and_go(memory, seed):
     """Themes partition the semantics, whatever was forgotten."""
     rng = random.Random(seed)
-    said = conversation(seed)
+    said = conversation(seed, talks=8)
     while said:
         size = rng.randrange(1, 20)
         some, said = said[:size], said[size:]
@@ -76,16 +71,16 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
     assert memory.user("ann").themes()
 
 
-def test_it_is_maintained_only_where_it_is_wanted(tmp_path):
+def test_it_is_maintained_only_where_it_is_wanted(opened):
     """By default nothing is spent on it; by name it can be had all the same."""
-    with Memory(tmp_path) as memory:
-        memory.add(conversation(8), user="ann")
-        memory.maintain()
-        assert memory.user("ann").themes() == []
-        memory.maintain(views=["hierarchy"])
-        assert memory.user("ann").themes()
-        with pytest.raises(UnknownName, match="no view 'hierarchies'"):
-            memory.maintain(views=["hierarchies"])
+    memory = opened()
+    memory.add(conversation(8), user="ann")
+    memory.maintain()
+    assert memory.user("ann").themes() == []
+    memory.maintain(views=["hierarchy"])
+    assert memory.user("ann").themes()
+    with pytest.raises(UnknownName, match="no view 'hierarchies'"):
+        memory.maintain(views=["hierarchies"])
 
 
 @pytest.mark.parametrize("wrong", ["hierarchy", [3], 7])
@@ -95,33 +90,14 @@ def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
         Memory(tmp_path, config=Config(maintained=wrong))
 
 
-def test_another_cap_makes_other_themes(tmp_path):
+def test_another_cap_makes_other_themes(opened):
     """Themes are made anew for another cap, and keep to it; nothing else is."""
     built = []
     for cap in (12, 3):
-        with Memory(
-            tmp_path, config=Config(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
-        ) as memory:
-            if cap == 12:
-                memory.add(conversation(9), user="ann")
-            memory.maintain()
-            check(memory, cap)
-            built.append(memory.user("ann").episodes())
-    assert built[0] == built[1]
-
-
-def _failing(request: ChatRequest) -> str | ChatReply:
-    raise ModelFailed("not today")
-
-
-@pytest.mark.parametrize(("reader", "asks"), [("model", True), ("offline", False)])
-def test_whether_a_recall_asks_the_model_can_be_set(tmp_path, reader, asks):
-    """With the offline reader no question goes to the model."""
-    chat = ScriptedModel(_failing)
-    config = XMemory(reader=reader)
-    with Memory(tmp_path, chat=chat, config=Config(hierarchy=config, maintained=["hierarchy"])) as memory:
-        memory.add(conversation(12, talks=3), user="ann")
+        memory = opened(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
+        if cap == 12:
+            memory.add(conversation(9), user="ann")
         memory.maintain()
-        before = len(chat.requests)
-        assert memory.recall("bassoon", user="ann", views=["hierarchy"], min_confidence=0.0)
-        assert (len(chat.requests) > before) is asks
+        check(memory, cap)
+        built.append(memory.user("ann").episodes())
+    assert built[0] == built[1]

@@ -102,6 +102,7 @@ def test_without_a_model_an_episode_is_read_offline():
     assert (reading.episode.id, reading.episode.session, reading.episode.seqs) == (7, "1", (1, 2, 3))
     assert [one.statements for one in reading.semantics] == [(one,) for one in statements(messages)]
     assert reading.semantics[0].id == 100
+    assert read(degraded="episodes: down").episode.degraded == "episodes: down"  # seen afterwards
 
 
 def test_a_good_model_tells_and_distils():
@@ -159,9 +160,12 @@ def test_a_bad_narrative_is_refused(answer, complaint):
     ],
 )
 def test_an_invented_fact_is_refused(told, complaint):
-    """The facts are those of the sentences then, and the episode says why."""
-    reading = read(model(distil={"statements": [told]}))
+    """The model is told so once; the facts are those of the sentences then, and the episode says why."""
+    chat = model(distil={"statements": [told]})
+    reading = read(chat)
     assert complaint in reading.episode.degraded
+    assert asked(chat) == ["narrate", "distil", "distil"]
+    assert complaint in chat.requests[-1].turns[-1].content
     assert [one.statements for one in reading.semantics] == [(one,) for one in statements(talk(*TALK))]
 
 
@@ -195,37 +199,26 @@ def test_a_source_that_is_no_message_is_left_out():
     assert "zebra" not in repr(reading.semantics)
 
 
-def test_where_no_fact_stands_the_model_is_asked_once_more():
-    """It is told what is wrong with the first."""
-    chat = model(distil={"statements": [{"text": "Ann adopted a zebra.", "sources": [1]}]})
-    read(chat)
-    assert asked(chat) == ["narrate", "distil", "distil"]
-    assert "'zebra'" in chat.requests[-1].turns[-1].content
+GOOD_STORY = "On Monday, 8 May 2023 Ann told Bob of her puppy Rex. He cost 120 crowns in Graz."
 
 
 @pytest.mark.parametrize(
-    "stray", ["Bob gave Ann 55 crowns for Rex.", "Then Zebulon called Ann.", "Ann did not adopt Rex."]
+    ("named", "told", "kept"),
+    [
+        ("Ann and Rex", f"{GOOD_STORY} Bob gave Ann 55 crowns for Rex.", ("Ann and Rex", GOOD_STORY)),
+        ("Ann and Rex", f"{GOOD_STORY} Then Zebulon called Ann.", ("Ann and Rex", GOOD_STORY)),
+        ("Ann and Rex", f"{GOOD_STORY} Ann did not adopt Rex.", ("Ann and Rex", GOOD_STORY)),
+        ("Ann adopts Zebulon", GOOD_STORY, (None, GOOD_STORY)),
+        ("Ann and Rex", "Ann paid Bob 120 crowns to Zebulon.", ("Ann and Rex", None)),
+    ],
+    ids=["number", "name", "denial", "title", "nothing is left"],
 )
-def test_a_narrative_has_no_name_number_or_denial_of_its_own(stray):
-    """The sentence that has one is dropped, the others stay, and the episode says so."""
-    good = "On Monday, 8 May 2023 Ann told Bob of her puppy Rex. He cost 120 crowns in Graz."
-    reading = read(model(narrate={"title": "Ann and Rex", "narrative": f"{good} {stray}"}))
-    assert reading.episode.narrative == good
-    assert reading.episode.degraded == "narrate: less what no message says"
-
-
-def test_a_title_with_a_name_of_its_own_is_the_offline_one():
-    """The narrative stands."""
-    told = "Ann told Bob of Rex, who cost 120 crowns."
-    reading = read(model(narrate={"title": "Ann adopts Zebulon", "narrative": told}))
-    assert (reading.episode.title, reading.episode.narrative) == (title(talk(*TALK)), told)
-
-
-def test_a_narrative_of_nothing_else_is_the_messages():
-    """Where dropping leaves no speaker or number, it is told offline."""
-    told = "Ann paid Bob 120 crowns to Zebulon."
-    reading = read(model(narrate={"title": "Ann and Rex", "narrative": told}))
-    assert reading.episode.narrative == narrative(talk(*TALK))
+def test_a_narrative_has_no_name_number_or_denial_of_its_own(named, told, kept):
+    """The sentence that has one is dropped, and the episode says so; a title, or all, is told offline."""
+    episode = read(model(narrate={"title": named, "narrative": told})).episode
+    assert episode.title == (kept[0] or title(talk(*TALK)))
+    assert episode.narrative == (kept[1] or narrative(talk(*TALK)))
+    assert episode.degraded == "narrate: less what no message says"
 
 
 def test_days_and_speakers_of_the_episode_are_its_own_words():
@@ -247,19 +240,7 @@ def test_what_is_expected_has_no_numbers_of_its_own():
     assert asked(chat) == ["narrate", "predict", "distil"]
 
 
-def test_a_block_s_mark_stays_with_its_episode():
-    """Boundaries that a model did not find are seen afterwards."""
-    assert read(degraded="episodes: down").episode.degraded == "episodes: down"
-
-
 LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
-
-
-def test_a_model_divides_what_the_offline_way_would():
-    """Where it says; the rest of a session that has ended is the last episode."""
-    messages = talk(*LONG)
-    cuts = reader(model()).cut(messages, vectors_of(messages), ended=True)
-    assert cuts == [Cut(4), Cut(5)]
 
 
 def test_a_model_is_not_asked_too_early_nor_about_little():
@@ -272,24 +253,17 @@ def test_a_model_is_not_asked_too_early_nor_about_little():
 
 
 @pytest.mark.parametrize(
-    ("starts", "sizes"), [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6])]
+    ("starts", "sizes"),
+    [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6]), ([98, 99], None)],
 )
 def test_boundaries_that_can_be_used_are(starts, sizes):
-    """In order and each once; the first message's and those of no message are left out."""
+    """In order and each once, less those of no message; where none is left the offline cuts are marked."""
     messages, chat = talk(*LONG), model(episodes={"starts": starts})
     cuts = reader(chat).cut(messages, vectors_of(messages), ended=True)
-    assert [cut.size for cut in cuts] == sizes
-    assert not any(cut.degraded for cut in cuts)
-    assert len(chat.requests) == 1
-
-
-def test_boundaries_of_no_message_are_refused():
-    """The offline cuts are marked."""
-    messages = talk(*LONG)
-    cuts = reader(model(episodes={"starts": [98, 99]})).cut(messages, vectors_of(messages), ended=True)
-    offline = closed(messages, vectors_of(messages), ended=True)
-    assert [cut.size for cut in cuts] == [cut.size for cut in offline]
-    assert all("starts" in cut.degraded for cut in cuts)
+    offline = [cut.size for cut in closed(messages, vectors_of(messages), ended=True)]
+    assert [cut.size for cut in cuts] == (sizes or offline)
+    assert all(("starts" in cut.degraded) is (sizes is None) for cut in cuts)
+    assert len(chat.requests) == (1 if sizes else 2)
 
 
 @pytest.mark.parametrize("starts", [[], [3]])

@@ -19,6 +19,12 @@ ANY = StageTwo(least=0)
 LIMITS = GainThresholds(admit=0.1, expand=0.3)
 
 
+def told(*rest):
+    """An uncertainty that falls by so much with each text that is in."""
+    worth = dict(zip(("e1", "e2", "e3", "e4", "e5"), rest, strict=False))
+    return lambda texts: 1.0 - sum(worth[one] for one in texts)
+
+
 class Scripted:
     """A signal whose uncertainty is a function of the texts that are in."""
 
@@ -40,61 +46,38 @@ def ranked(*episodes):
     return [RankedEpisode(one, 1.0, 0.0) for one in episodes]
 
 
-def texts(**tokens):
-    """Texts by name: e3=10 is episode 3 of ten tokens."""
-    return {int(name[1:]): EpisodeText(name, count) for name, count in tokens.items()}
-
-
-def admitted(found):
-    """The episodes that are in, in their order."""
-    return list(found.expanded)
+def included(signal, tokens, budget=100, config=ANY):
+    """The admitted of episodes with so many tokens, whose text is their name."""
+    shown = {n: EpisodeText(f"e{n}", count) for n, count in enumerate(tokens, 1)}
+    return list(include("q", ("facts",), ranked(*shown), shown, signal, budget, config).expanded)
 
 
 def test_the_base_grows_with_each_admission():
     """The second of two that settle the same is not admitted: it is tested beside the first."""
     signal = Scripted(lambda told: 0.5 if told else 1.0)
-    found = include("q", ("facts",), ranked(1, 2), texts(e1=5, e2=5), signal, 100, ANY)
-    assert admitted(found) == [1]
+    assert included(signal, [5, 5]) == [1]
     before, after = signal.asked[1]
     assert [u.text for u in before.units] == ["e1"]
     assert [u.text for u in after.units] == ["e1", "e2"]
     assert after.opening == ("facts",)
 
 
-def test_low_gains_in_a_row_end_the_search():
-    """Two in a row do, not two in all; what comes after is not looked at."""
-    useful = {"e2", "e6"}
-    signal = Scripted(lambda told: 1.0 - 0.2 * len(useful & set(told)))
-    found = include("q", (), ranked(1, 2, 3, 4, 6), texts(e1=1, e2=1, e3=1, e4=1, e6=1), signal, 100, ANY)
-    assert admitted(found) == [2]
-    assert len(signal.asked) == 4
-
-
-def test_what_does_not_fit_is_passed_over_whole():
-    """It is neither cut nor asked about, and it does not count as a low gain."""
-    signal = Scripted(lambda told: 1.0 - 0.2 * len(told))
-    only_low = StageTwo(least=0, lows=1)
-    found = include("q", (), ranked(1, 2, 3), texts(e1=6, e2=5, e3=4), signal, 10, only_low)
-    assert admitted(found) == [1, 3]
-    assert len(signal.asked) == 2
-
-
-def test_the_first_one_is_admitted_whatever_it_gains():
-    """With `least` the best candidate is in, where there is room for it."""
-    signal = Scripted(lambda told: 1.0)
-    found = include("q", (), ranked(7, 8), texts(e7=5, e8=5), signal, 100, StageTwo())
-    assert admitted(found) == [7]
-    assert admitted(include("q", (), ranked(7), texts(e7=5), signal, 4, StageTwo())) == []
-
-
-def test_a_gain_far_below_the_best_is_low():
-    """`of_best` asks for a share of the largest gain so far."""
-    worth = {"e1": 0.6, "e2": 0.2, "e3": 0.4}
-    signal = Scripted(
-        lambda told: 1.0 - sum(worth[one] for one in told), GainThresholds(0.1, 1.0, of_best=0.5)
-    )
-    found = include("q", (), ranked(1, 2, 3), texts(e1=1, e2=1, e3=1), signal, 9, ANY)
-    assert admitted(found) == [1, 3]
+@pytest.mark.parametrize(
+    ("gains", "tokens", "budget", "config", "thresholds", "admitted", "asked"),
+    [
+        ((0, 0.2, 0, 0, 0.2), [1] * 5, 100, ANY, LIMITS, [2], 4),
+        ((0.2, 0.2, 0.2), [6, 5, 4], 10, StageTwo(least=0, lows=1), LIMITS, [1, 3], 2),
+        ((0, 0), [5, 5], 100, StageTwo(), LIMITS, [1], 2),
+        ((0,), [5], 4, StageTwo(), LIMITS, [], 0),
+        ((0.6, 0.2, 0.4), [1] * 3, 9, ANY, GainThresholds(0.1, 1.0, of_best=0.5), [1, 3], 3),
+    ],
+    ids=["two low gains in a row", "no room", "one at least", "no room for one", "far below the best"],
+)
+def test_what_is_admitted(gains, tokens, budget, config, thresholds, admitted, asked):
+    """Low gains in a row end the search; what does not fit is passed over whole, and is no low gain."""
+    signal = Scripted(told(*gains), thresholds)
+    assert included(signal, tokens, budget, config) == admitted
+    assert len(signal.asked) == asked
 
 
 @pytest.mark.parametrize(
@@ -113,8 +96,7 @@ def test_gains_of_two_signals_are_not_compared():
     offline = Scripted(lambda told: -0.2 * len(told), GainThresholds(0.1, 8.0, of_best=0.5))
     answers = iter([signal.gain, offline.gain])
     signal.gain = lambda before, after: next(answers)(before, after)
-    found = include("q", (), ranked(1, 2), texts(e1=1, e2=1), signal, 9, ANY)
-    assert admitted(found) == [1, 2]
+    assert included(signal, [1, 1], 9) == [1, 2]
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(0, 120))

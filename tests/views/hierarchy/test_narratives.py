@@ -66,7 +66,7 @@ def test_a_title_has_the_day_the_speakers_and_what_they_speak_of():
             "Melanie: Yes, a charity race in Lisbon.",
         )
     )
-    assert said.startswith("8 May 2023, Melanie and Caroline: charity race")
+    assert said.startswith("8 May 2023, Melanie and Caroline: charity, race")
     assert "Mel," not in said
     assert "Lisbon" in said
 

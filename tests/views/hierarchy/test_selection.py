@@ -53,24 +53,6 @@ def test_the_choice_is_the_formula_s(graph, most, alpha, coverage):
     assert [pick.id for pick in picks] == naive(ids, relevance, edges, most, config)
 
 
-def test_coverage_leaves_a_dense_neighbourhood():
-    """Only one of two that say the same is taken before the other subject has its turn."""
-    ids, relevance = np.array([1, 2, 3]), np.array([1.0, 0.95, 0.9])
-    near = weights_of(ids, {1: {2: 0.9}, 2: {1: 0.9}})
-    by_both = representatives(ids, relevance, near, 2, StageOne(alpha=0.95))
-    by_relevance = representatives(ids, relevance, near, 2, StageOne(alpha=0.0))
-    assert [pick.id for pick in by_both] == [1, 3]
-    assert [pick.id for pick in by_relevance] == [1, 2]
-
-
-def test_it_stops_when_enough_is_covered():
-    """The coverage target ends the choice before the budget does."""
-    ids, relevance = np.array([1, 2, 3, 4]), np.array([1.0, 0.0, 0.0, 0.0])
-    near = weights_of(ids, {1: {2: 0.5, 3: 0.5}})
-    assert len(representatives(ids, relevance, near, 4, StageOne(coverage=0.75))) == 1
-    assert len(representatives(ids, relevance, near, 4, StageOne(coverage=0.8))) == 2
-
-
 def test_an_edge_leads_to_the_nearest_of_all_nodes():
     """A candidate whose nearest is no candidate covers none but itself; nothing covers what is unlike it."""
     cosines = np.array([[1.0, 0.9, 0.8, -0.1], [0.8, 0.7, 1.0, -0.2], [-0.1, 0.1, -0.2, 1.0]])

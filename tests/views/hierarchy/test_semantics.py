@@ -9,10 +9,6 @@ from zibaldone.text.words import terms
 from zibaldone.views.hierarchy.nodes import statements
 
 
-def texts(*lines):
-    return [one.text for one in statements(talk(*lines))]
-
-
 def test_a_fact_is_told_of_its_speaker_with_its_date():
     """And its words are kept as they stand."""
     (one,) = statements(talk("Bea: I adopted a puppy yesterday!"))

@@ -1,7 +1,6 @@
 """The reader's uncertainty: by a model's log-probabilities, and without; and what goes wrong with a model."""
 
 import math
-import re
 from itertools import pairwise
 
 import pytest
@@ -9,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
-from zibaldone.models.base import TokenLogprob
+from zibaldone.models.base import ChatReply, TokenLogprob
 from zibaldone.models.logprobs import Drafter, uncertainty
 from zibaldone.models.meter import Ceilings, Meter
-from zibaldone.models.openai import OpenAIChat
 from zibaldone.models.static import StaticEmbedder
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
-from zibaldone.views.hierarchy.stage_two import EpisodeText, RankedEpisode, StageTwo, include
+from zibaldone.testing import ScriptedModel
 from zibaldone.views.hierarchy.uncertainty import (
     Context,
     ReaderSignal,
@@ -24,156 +21,86 @@ from zibaldone.views.hierarchy.uncertainty import (
     wanted_terms,
 )
 
-local_server = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
-STATIC = StaticEmbedder()
 NLL, COVERAGE = ReaderSignal.DEFAULTS, WordSignal.DEFAULTS
 BARE = Context("Where does Bea play?", ("Bea plays the bassoon.",))
 HALL = ShownEpisode("Bea: I play in the town hall.")
 CLUB = ShownEpisode("Bea: The club has closed.")
+INSIDE = BARE.with_unit(HALL)
 
 
-class UnsureServer(FakeOpenAIServer):
-    """Gives every token the log-probability that `logprob` makes of what the model is shown."""
-
-    def __init__(self, logprob, **options):
-        self.logprob = logprob
-        super().__init__(lambda _: "In the hall", **options)
-
-    def _completion(self, body, misbehaviour):
-        made = super()._completion(body, misbehaviour)
-        for choice in made["choices"]:
-            for token in (choice["logprobs"] or {}).get("content", ()):
-                token["logprob"] = self.logprob(body["messages"][-1]["content"])
-        return made
+def drafted(request):
+    """A model that has much doubt, unless the hall is in."""
+    doubt = 0.5 if "town hall" in request.turns[-1].content else 2.0
+    return ChatReply("In the hall", logprobs=(TokenLogprob("In", -doubt),) * 2)
 
 
-def doubt(shown):
-    """Much of it, unless the hall is in."""
-    return -0.5 if "town hall" in shown else -2.0
+def reading(answers=drafted, ceilings=None):
+    """Signal, model and meter."""
+    model, meter = ScriptedModel(answers), Meter(None, ceilings or Ceilings())
+    offline = WordSignal({"hall": 0.5, "town": 0.5})
+    return ReaderSignal(Drafter(model, meter, StaticEmbedder()), offline, "ann"), model, meter
 
 
-@pytest.fixture
-def reading():
-    """Makes (signal, server, meter); clients and servers are closed at the end."""
-    made = []
-
-    def new(logprob=doubt, *, ceilings=None, timeout_s=2.0, retries=0):
-        server = UnsureServer(logprob)
-        chat = OpenAIChat("m", base_url=server.base_url, timeout_s=5.0, max_retries=retries)
-        made.extend([chat, server])
-        meter = Meter(None, ceilings or Ceilings())
-        offline = WordSignal({"hall": 0.5, "town": 0.5})
-        drafter = Drafter(chat, meter, STATIC)
-        return ReaderSignal(drafter, offline, "ann", timeout_s=timeout_s), server, meter
-
-    yield new
-    for one in made:
-        one.close()
-
-
-class TestReader:
-    """By a chat model behind a server."""
-
-    pytestmark = local_server
-
-    def test_a_fall_in_negative_log_likelihood_is_the_gain(self, reading):
-        """Uncertainty is the mean negative log-probability of a greedy draft, before and after."""
-        signal, server, _ = reading()
-        gain = signal.gain(BARE, BARE.with_unit(HALL))
-        assert (gain.thresholds, gain.degraded) == (NLL, "")
-        assert gain.value == 1.5
-        asked = server.requests[0]
-        assert (asked["max_tokens"], asked["temperature"]) == (20, 0.0)
-        assert (asked["logprobs"], asked["top_logprobs"]) == (True, 1)
-
-    def test_the_layout_keeps_shared_parts_in_front(self, reading):
-        """Probes share everything up to the candidate; the question stands last."""
-        signal, server, _ = reading()
-        inside = BARE.with_unit(HALL)
-        signal.gain(inside, inside.with_unit(CLUB))
-        first, second = (body["messages"][-1]["content"] for body in server.requests)
-        shared = "Bea plays the bassoon.\n\nBea: I play in the town hall."
-        assert first.startswith(shared)
-        assert second.startswith(shared + "\n\nBea: The club has closed.")
-        assert second.endswith("Question: Where does Bea play?")
-        assert server.requests[0]["messages"][0] == server.requests[1]["messages"][0]
-
-    def test_a_context_is_probed_once(self, reading):
-        """The base of the next candidate is known from the one before."""
-        signal, server, _ = reading()
-        signal.gain(BARE, BARE.with_unit(HALL))
-        signal.gain(BARE.with_unit(HALL), BARE.with_unit(HALL).with_unit(CLUB))
-        assert len(server.requests) == signal.probes == 3
-
-    @pytest.mark.parametrize(
-        ("fault", "says"),
-        [
-            (Misbehaviour.REFUSAL, "refused"),
-            (Misbehaviour.SERVER_ERROR, "500"),
-            (Misbehaviour.NO_LOGPROBS, "no log-probabilities"),
-            (Misbehaviour.DROP, "draft_answer"),
-        ],
+def test_a_fall_in_negative_log_likelihood_is_the_gain():
+    """Uncertainty is the mean negative log-probability of a greedy draft; a context is probed once."""
+    signal, model, _ = reading()
+    gain = signal.gain(BARE, INSIDE)
+    assert (gain.thresholds, gain.degraded, gain.value) == (NLL, "", 1.5)
+    asked = model.requests[0]
+    assert (asked.task, asked.max_tokens, asked.logprobs, asked.max_attempts) == (
+        "hierarchy.draft_answer",
+        20,
+        1,
+        1,
     )
-    def test_a_probe_that_fails_does_not_fail_the_recall(self, reading, fault, says):
-        """The offline signal takes over for the rest of the question, and the result says why."""
-        signal, server, meter = reading(retries=3)
-        server.misbehave.append(fault)
-        found = include(
-            BARE.question,
-            BARE.opening,
-            [RankedEpisode(1, 1.0, 0.0), RankedEpisode(2, 1.0, 0.0)],
-            {1: EpisodeText(HALL.text, 10), 2: EpisodeText(CLUB.text, 8)},
-            signal,
-            100,
-            StageTwo(least=0),
-        )
-        assert list(found.expanded) == [1]
-        assert re.search(says, found.degraded)
-        assert len(server.requests) <= 2  # logprobs are left out once; nothing else is tried again
-        assert meter.total("ann").degraded == 1
+    signal.gain(INSIDE, INSIDE.with_unit(CLUB))
+    assert len(model.requests) == signal.probes == 3
 
-    def test_a_failure_on_the_way(self, reading):
-        """Episodes admitted by the model stay; numbers of two signals are never subtracted."""
-        signal, server, _ = reading()
-        first = signal.gain(BARE, BARE.with_unit(HALL))
-        server.always = Misbehaviour.SERVER_ERROR
-        inside = BARE.with_unit(HALL)
-        second = signal.gain(inside, inside.with_unit(CLUB))
-        server.always = None
-        third = signal.gain(inside, inside.with_unit(CLUB))
-        assert (first.thresholds, second.thresholds, third.thresholds) == (
-            NLL,
-            COVERAGE,
-            COVERAGE,
-        )
-        assert second.value == 0.0
-        assert third.degraded == second.degraded != ""
 
-    def test_a_server_that_hangs(self, reading):
-        """One probe waits as long as it may, and no other is made."""
-        signal, server, _ = reading(timeout_s=0.2)
-        server.always = Misbehaviour.HANG
-        assert signal.gain(BARE, BARE.with_unit(HALL)).thresholds == COVERAGE
-        assert signal.gain(BARE, BARE.with_unit(CLUB)).thresholds == COVERAGE
-        assert len(server.requests) == 1
+def test_the_layout_keeps_shared_parts_in_front():
+    """Probes share everything up to the candidate; the question stands last."""
+    signal, model, _ = reading()
+    signal.gain(INSIDE, INSIDE.with_unit(CLUB))
+    (system, first), (same, second) = ([turn.content for turn in each.turns] for each in model.requests)
+    shared = "Bea plays the bassoon.\n\nBea: I play in the town hall."
+    assert first.startswith(shared)
+    assert second.startswith(shared + "\n\nBea: The club has closed.")
+    assert second.endswith("Question: Where does Bea play?")
+    assert system == same
 
-    def test_a_ceiling(self, reading):
-        """A probe that would go over one is not made."""
-        signal, server, _ = reading(ceilings=Ceilings(calls_per_user_per_day=1))
-        gain = signal.gain(BARE, BARE.with_unit(HALL))
-        assert "calls_per_user_per_day" in gain.degraded
-        assert len(server.requests) == 1
 
-    def test_a_model_without_log_probabilities_is_asked_once(self, reading):
-        """Another question does not find out again."""
-        signal, server, meter = reading()
-        server.misbehave.append(Misbehaviour.NO_LOGPROBS)
-        signal.gain(BARE, BARE.with_unit(HALL))
-        asked = len(server.requests)
-        again = ReaderSignal(signal._drafter, WordSignal({}), "ann")
-        assert "no log-probabilities" in again.gain(BARE, BARE.with_unit(HALL)).degraded
-        assert len(server.requests) == asked
-        assert meter.total("ann").degraded == 1
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        (ChatReply("No.", finish="refusal"), "refused"),
+        (ChatReply("In the hall"), "no log-probabilities"),
+        (ModelFailed("the server is down"), "draft_answer: the server is down"),
+        (QuestionOpen("answer it"), "answer it"),
+        (InvalidInput("damaged"), "damaged"),
+        (RuntimeError("a bug"), "a bug"),
+    ],
+)
+def test_a_probe_that_fails_does_not_fail_the_recall(fault, says):
+    """The offline signal takes over for the rest of the question; numbers of two are never subtracted."""
+    faults = [fault]
+    signal, model, meter = reading(lambda request: faults[0] or drafted(request))
+    first = signal.gain(BARE, INSIDE)
+    faults[0] = None
+    second = signal.gain(INSIDE, INSIDE.with_unit(CLUB))
+    assert (first.thresholds, second.thresholds, second.value) == (COVERAGE, COVERAGE, 0.0)
+    assert says in first.degraded
+    assert second.degraded == first.degraded
+    assert len(model.requests) == 1  # and nothing is tried again
+    assert meter.total("ann").degraded == 1
+
+
+def test_a_model_without_log_probabilities_is_asked_once():
+    """Another question does not find out again."""
+    signal, model, meter = reading(lambda _: ChatReply("In the hall"))
+    signal.gain(BARE, INSIDE)
+    again = ReaderSignal(signal._drafter, WordSignal({}), "ann")
+    assert "no log-probabilities" in again.gain(BARE, INSIDE).degraded
+    assert len(model.requests) == meter.total("ann").degraded == 1
 
 
 def test_all_probes_of_a_question_have_one_deadline(monkeypatch):
@@ -181,81 +108,42 @@ def test_all_probes_of_a_question_have_one_deadline(monkeypatch):
     now, given_s = [100.0], []
     monkeypatch.setattr("zibaldone.views.hierarchy.uncertainty.time.monotonic", lambda: now[0])
 
-    class Slow:
-        name = "slow"
+    def slow(request):
+        given_s.append(request.timeout_s)
+        now[0] += 4
+        return drafted(request)
 
-        def doubt(self, request, user):
-            given_s.append(request.timeout_s)
-            now[0] += 4
-            return 1.0
-
-    signal = ReaderSignal(Slow(), WordSignal({"hall": 1.0}), "ann")
-    inside = BARE.with_unit(HALL)
-    gains = [
-        signal.gain(BARE, inside),
-        signal.gain(inside, inside.with_unit(CLUB)),
-        signal.gain(inside, BARE.with_unit(CLUB)),
-    ]
+    signal, _, _ = reading(slow)
+    pairs = (BARE, INSIDE), (INSIDE, INSIDE.with_unit(CLUB)), (INSIDE, BARE.with_unit(CLUB))
+    gains = [signal.gain(*pair) for pair in pairs]
     assert given_s == [10, 6, 2]
-    assert [one.thresholds for one in gains] == [
-        NLL,
-        NLL,
-        COVERAGE,
-    ]
-    assert "'slow' took all of the question's 10 s" in gains[-1].degraded
-
-
-@pytest.mark.parametrize("error", [QuestionOpen("answer it"), InvalidInput("damaged"), RuntimeError("a bug")])
-def test_whatever_a_client_raises(error):
-    """Recordings with open questions, damaged ones and others' bugs are failed probes."""
-
-    class Raising:
-        name = "raising"
-
-        def chat(self, request):
-            raise error
-
-    meter = Meter(None)
-    signal = ReaderSignal(Drafter(Raising(), meter, STATIC), WordSignal({}), "ann")
-    gain = signal.gain(BARE, BARE.with_unit(HALL))
-    assert gain.thresholds == COVERAGE
-    assert str(error) in gain.degraded
-    assert meter.total("ann").calls == (1 if isinstance(error, RuntimeError) else 0)
+    assert [one.thresholds for one in gains] == [NLL, NLL, COVERAGE]
+    assert "'scripted' took all of the question's 10 s" in gains[-1].degraded
 
 
 def test_the_mean_over_tokens():
-    """A longer draft is not a less certain one."""
+    """A longer draft is not a less certain one; an empty one, or impossible numbers, are failures."""
     tokens = [TokenLogprob("a", -1.0), TokenLogprob("b", -3.0)]
     assert uncertainty(tokens) == uncertainty(tokens * 2) == 2.0
+    for wrong in ([], [TokenLogprob("a", -math.inf)], [TokenLogprob("a", 0.5)]):
+        with pytest.raises(ModelFailed):
+            uncertainty(wrong)
 
 
-@pytest.mark.parametrize("tokens", [[], [TokenLogprob("a", -math.inf)], [TokenLogprob("a", 0.5)]])
-def test_what_no_mean_can_be_taken_of(tokens):
-    """An empty draft and impossible numbers are failures, not certainty."""
-    with pytest.raises(ModelFailed):
-        uncertainty(tokens)
-
-
-def test_a_second_witness_gains_less():
-    """That is the redundancy: the same terms again settle half of what is left."""
-    signal = WordSignal({"hall": 1.0})
-    once = BARE.with_unit(HALL)
-    twice = once.with_unit(ShownEpisode("The hall again"))
-    assert signal.gain(BARE, once).value == 0.5
-    assert signal.gain(once, twice).value == 0.25
+@pytest.mark.parametrize(
+    ("wanted", "first", "then", "gains"),
+    [
+        ("hall", ShownEpisode("the hall"), ShownEpisode("The hall again"), [0.5, 0.25]),  # a second witness
+        ("hall", ShownEpisode("hall", weight=0.5), CLUB, [0.25, 0]),  # it is unlikely that this one answers
+        ("bassoon", ShownEpisode("her bassoon"), CLUB, [0.5, 0]),  # semantics say what to look for, no more
+    ],
+)
+def test_the_offline_gain(wanted, first, then, gains):
+    """Half of what is left of a term's weight, by how likely the episode is to answer."""
+    signal = WordSignal({wanted: 1.0})
+    once = BARE.with_unit(first)
+    assert [signal.gain(BARE, once).value, signal.gain(once, once.with_unit(then)).value] == gains
     assert signal.probes == 0
-
-
-def test_an_unlikely_episode_gains_less():
-    """Terms alone are not enough: the weight is how likely the episode is to answer."""
-    signal = WordSignal({"hall": 1.0})
-    assert signal.gain(BARE, BARE.with_unit(ShownEpisode("hall", weight=0.5))).value == 0.25
-
-
-def test_semantics_settle_nothing():
-    """The opening says what to look for, not what is found."""
-    signal = WordSignal({"bassoon": 1.0})
-    assert signal.gain(BARE, BARE.with_unit(ShownEpisode("her bassoon"))).value == 0.5
 
 
 @given(st.lists(st.tuples(st.sampled_from(["hall", "town", "club", "other"]), st.floats(0, 1)), max_size=8))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from kv_models import SHAPE
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -24,7 +24,6 @@ from zibaldone.api.kv import Budget, KVMemory, MemArt, TurnFormat
 from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
-from zibaldone.views.kvcache.retrieve.fetching import Fetched
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 
@@ -55,21 +54,8 @@ def model(seed: int = 0, dtype: torch.dtype = torch.float32) -> Any:
     """Two layers of random weights; the same for the same seed."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        made = LlamaForCausalLM(
-            LlamaConfig(
-                vocab_size=len(tokenizer()),
-                hidden_size=32,
-                intermediate_size=64,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                num_key_value_heads=2,
-                max_position_embeddings=256,
-                bos_token_id=1,
-                eos_token_id=2,
-                pad_token_id=0,
-                initializer_range=0.3,
-            )
-        )
+        sizes = {"vocab_size": len(tokenizer()), "hidden_size": 32, "intermediate_size": 64}
+        made = LlamaForCausalLM(LlamaConfig(**SHAPE | sizes, initializer_range=0.3))
     return made.to(dtype).eval()
 
 
@@ -93,7 +79,7 @@ class Rig:
         form: TurnFormat = FORM,
         words: Any = None,
     ) -> None:
-        self.memory = Memory(folder, config=Config(clock=FrozenClock()))
+        self.memory = without_model(folder)
         try:
             self.kv = KVMemory(
                 model(seed, dtype),
@@ -140,27 +126,21 @@ class Rig:
         with self.database.read() as connection:
             return manifest.after(connection, pool.generation) if pool else []
 
+    def seqs(self, user: str = USER) -> set[int]:
+        """Messages that have blocks."""
+        return {seq for block in self.blocks(user) for seq in block.tile.seqs}
+
     def reader(self, user: str = USER) -> PoolReader:
         """Blocks of the serving generation."""
         pool = self.pool(user)
         assert pool is not None
         return PoolReader(pool, self.database.read)
 
-    def fetched(self, user: str = USER, most: int | None = None) -> Fetched:
-        """The keys and values of all blocks, or of the first."""
-        return self.view.fetcher.fetch(self.reader(user), self.blocks(user)[:most])
-
     def forget(self, user: str = USER, **selected: Any) -> Any:
         """Forget, and encode anew what had seen it; the receipt."""
         receipt = self.memory.forget(user=user, **selected)
         self.kv.remember(user=user)
         return receipt
-
-    def payload(self, block: KVBlock, user: str = USER) -> bytes:
-        """Payload of one block."""
-        pool = self.pool(user)
-        assert pool is not None
-        return self.view.read(pool, block)
 
     def made(self, user: str = USER) -> dict[tuple[object, ...], tuple[bytes, bytes]]:
         """By place and tokens: payload and boxes of every block."""
@@ -194,6 +174,11 @@ class Rig:
         with self.database.read() as connection:
             rows = connection.execute(manifest.select(manifest.kv_attended))
             return {(row.seq, row.attended) for row in rows}
+
+
+def without_model(folder: Path) -> Memory:
+    """The folder, opened by somebody who has no model."""
+    return Memory(folder, config=Config(clock=FrozenClock()))
 
 
 def vectors(data: Iterable[bytes]) -> set[bytes]:
@@ -280,10 +265,3 @@ def _made(talks: tuple[tuple[str, str, range], ...], options: tuple[tuple[str, A
 def with_config(**changes: Any) -> MemArt:
     """Other settings than the usual ones."""
     return replace(CONFIG, **changes)
-
-
-def shuffled(count: int, seed: int = 1) -> list[int]:
-    """0 to count - 1 in some order."""
-    order = list(range(count))
-    random.Random(seed).shuffle(order)
-    return order

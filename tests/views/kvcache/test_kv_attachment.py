@@ -10,10 +10,9 @@ import torch
 from kv_rig import CONFIG, FORM, USER, Rig, filled, line, model, tokenizer
 from transformers import GenerationConfig
 
-from zibaldone import Config, Memory
+from zibaldone import Memory
 from zibaldone.api.kv import KVMemory
 from zibaldone.errors import ClosedMemory, InvalidInput, StorageBusy, UnsupportedModel
-from zibaldone.testing import FrozenClock
 
 
 @pytest.fixture
@@ -21,17 +20,6 @@ def rig(tmp_path):
     """Eight messages in the pool."""
     with filled(tmp_path / "m") as made:
         yield made
-
-
-@pytest.fixture
-def memory(tmp_path):
-    """An open memory without a model."""
-    with Memory(tmp_path / "bare", config=Config(clock=FrozenClock())) as made:
-        yield made
-
-
-def _attach(memory, shared, **options):
-    return KVMemory(shared, tokenizer(), memory, config=CONFIG, format=FORM, **options)
 
 
 @pytest.mark.parametrize(
@@ -114,22 +102,15 @@ def test_a_generation_config_is_followed(rig):
     assert max(len(text.split()) for text in sampled) == 6
     assert max(len(text.split()) for text in texts(max_new_tokens=2)) <= 2
     assert len(texts(do_sample=False, temperature=None)) == 1
-
-
-def test_a_generation_config_cannot_turn_the_cache_off(rig):
-    """Memory is the cache."""
     expected = rig.ask().text
-    assert rig.ask(generation_config=GenerationConfig(use_cache=False)).text == expected
+    uncached = GenerationConfig(use_cache=False)  # which cannot be: memory is the cache
+    assert rig.ask(generation_config=uncached).text == expected
 
 
-def test_a_model_in_training_mode_is_refused(memory):
-    """With the reason."""
+def test_a_model_in_training_mode_encodes_nothing(rig, memory):
+    """Keys would be random: it is refused, then and later; back in evaluation all goes on."""
     with pytest.raises(UnsupportedModel, match="training mode"):
-        _attach(memory, model().train())
-
-
-def test_a_model_that_is_put_into_training_mode_encodes_nothing(rig):
-    """Keys would be random; back in evaluation all goes on."""
+        KVMemory(model().train(), tokenizer(), memory, config=CONFIG, format=FORM)
     rig.kv._encoder.tap.model.train()
     with pytest.raises(UnsupportedModel, match="training mode"):
         rig.say(line(20))

@@ -1,10 +1,21 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
 import pytest
-from kv_rig import PAPER, USER, Rig, database_bytes, filled, held, leaked, line, secrets_of, token_bytes
+from kv_rig import (
+    PAPER,
+    USER,
+    Rig,
+    database_bytes,
+    filled,
+    held,
+    leaked,
+    line,
+    secrets_of,
+    token_bytes,
+    told,
+    without_model,
+)
 
-from zibaldone import Config, Memory
-from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_files import PoolFiles
 from zibaldone.views.kvcache.storage.store import KVStore
@@ -14,38 +25,42 @@ class Crash(BaseException):
     """The process dies here."""
 
 
+def die(*_):
+    raise Crash
+
+
 def _everything(made):
     return [data for pair in made.values() for data in pair]
 
 
 @pytest.fixture
 def never(tmp_path):
-    """Blocks of a memory that never had these of the eight messages."""
-    known = {}
-
-    def made(*without):
-        if without not in known:
-            with Rig(tmp_path / f"never{without}") as rig:
-                for i in range(8):
-                    if i + 1 not in without:
-                        rig.say(line(i), session=str(i % 2 + 1), remember=False)
-                rig.kv.remember(user=USER)
-                known[without] = rig.made()
-        return known[without]
-
-    return made
+    """Blocks of a memory that never had the third of the eight messages."""
+    talks = [(USER, str(i % 2 + 1), range(i, i + 1)) for i in range(8) if i != 2]
+    with told(tmp_path / "never", *talks) as rig:
+        return rig.made()
 
 
-def test_the_bytes_are_in_no_file(tmp_path, never):
-    """After forgetting no file has a key or value of the message, nor has the database its tokens."""
+@pytest.mark.parametrize("attached", [True, False], ids=["model", "no model"])
+def test_the_bytes_are_in_no_file(tmp_path, never, attached):
+    """No file has a key or value of the message, nor the database its tokens; the rest is made anew."""
     with filled(tmp_path / "m") as rig:
-        before = rig.made()
-        secrets = secrets_of([_everything(before)], [_everything(never(3))])
+        secrets = secrets_of([_everything(rig.made())], [_everything(never)])
         assert leaked(secrets, rig.folder) == len(secrets) > 50
         assert token_bytes(line(2)) in database_bytes(rig.folder)
-        rig.memory.forget(user=USER, seqs=[3])
-        assert leaked(secrets, rig.folder) == 0
-        assert token_bytes(line(2)) not in database_bytes(rig.folder)
+        if attached:
+            rig.memory.forget(user=USER, seqs=[3])
+    if not attached:
+        with without_model(tmp_path / "m") as memory:
+            receipt = memory.forget(user=USER, seqs=[3])
+            assert {one.view: one.counts[0].rows for one in receipt.views}["kv"] == 1
+            assert memory.admin.check().faults == ()
+    assert leaked(secrets, tmp_path / "m") == 0
+    assert token_bytes(line(2)) not in database_bytes(tmp_path / "m")
+    with Rig(tmp_path / "m") as rig:
+        assert {block.number for block in rig.blocks() if block.slot is None} == {9, 10}
+        rig.kv.remember(user=USER)
+        assert rig.made() == never
 
 
 def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
@@ -55,7 +70,7 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
         rig.forget(seqs=[2])
         expected.say(line(0), line(2), line(3))
         assert rig.made() == expected.made()
-        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4}
+        assert rig.seqs() == {1, 3, 4}
 
 
 def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
@@ -71,27 +86,11 @@ def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
         assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
 
 
-def test_without_the_model_the_bytes_go_all_the_same(tmp_path, never):
-    """A plain Memory overwrites what had seen the message; who has the model next makes it anew."""
-    with filled(tmp_path / "m") as rig:
-        secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
-    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
-        receipt = memory.forget(user=USER, seqs=[3])
-        assert {one.view: one.counts[0].rows for one in receipt.views}["kv"] == 1
-        assert leaked(secrets, tmp_path / "m") == 0
-        assert token_bytes(line(2)) not in database_bytes(tmp_path / "m")
-        assert memory.admin.check().faults == ()
-    with Rig(tmp_path / "m") as rig:
-        assert {block.number for block in rig.blocks() if block.slot is None} == {9, 10}
-        rig.kv.remember(user=USER)
-        assert rig.made() == never(3)
-
-
 def test_bytes_that_no_row_names_are_leftovers(tmp_path):
     """Verifying a forgetting finds none; it finds keys in a place that was given up, and files of nobody."""
     with filled(tmp_path / "m", config=PAPER):
         pass
-    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
+    with without_model(tmp_path / "m") as memory:
         receipt = memory.forget(user=USER, seqs=[3], keep_texts=True)
         assert memory.admin.verify(receipt).ok
         (pool,) = [path for path in (tmp_path / "m" / "kv").glob("*/*") if path.is_dir()]
@@ -110,57 +109,36 @@ def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
     """Until then its blocks have no boxes: the other messages answer."""
     with filled(tmp_path / "m", config=PAPER):
         pass
-    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
+    with without_model(tmp_path / "m") as memory:
         memory.forget(user=USER, seqs=[1])
     with Rig(tmp_path / "m", config=PAPER) as rig:
         with rig.database.read() as connection:
             index = rig.view.indexes.get(connection, rig.pool())
         assert {seq for block in index.blocks for seq in block.tile.seqs} == {7, 8}
         assert rig.ask().text
-        assert {seq for block in rig.blocks() if block.slot is not None for seq in block.tile.seqs} == set(
-            range(2, 9)
-        )
+        assert rig.seqs() == set(range(2, 9))
+        assert all(block.slot is not None for block in rig.blocks())
 
 
-@pytest.mark.parametrize("where", ["erase", "clean"])
-def test_a_crash_before_the_overwriting_is_made_good_by_the_next_opening(tmp_path, monkeypatch, never, where):
-    """Between commit and overwriting the bytes are noted to go, and go when the folder is opened."""
-
-    def die(*_):
-        raise Crash
-
+@pytest.mark.parametrize("where", [(PoolFiles, "erase"), (KVStore, "clean"), (manifest, "set_slot")])
+def test_a_crash_while_forgetting_is_made_good(tmp_path, monkeypatch, never, where):
+    """Bytes that are noted to go, go at the next opening; who dies while encoding anew has forgotten."""
     with filled(tmp_path / "m") as rig:
-        secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
+        secrets = secrets_of([_everything(rig.made())], [_everything(never)])
         with monkeypatch.context() as patch:
-            patch.setattr(*((PoolFiles, "erase", die) if where == "erase" else (KVStore, "clean", die)))
+            patch.setattr(*where, die)
             with pytest.raises(Crash):
-                rig.memory.forget(user=USER, seqs=[3])
-        assert rig.erasures()[0] == [2, 4, 6]
-        assert leaked(secrets, rig.folder)
-    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
+                rig.forget(seqs=[3])
+        overwritten = where == (manifest, "set_slot")
+        assert rig.erasures()[0] == ([] if overwritten else [2, 4, 6])
+        assert bool(leaked(secrets, rig.folder)) is not overwritten
+    with without_model(tmp_path / "m") as memory:
         assert leaked(secrets, tmp_path / "m") == 0
         assert memory.admin.check().faults == ()
     with Rig(tmp_path / "m") as rig:
         assert rig.erasures() == ([], [])
         rig.kv.remember(user=USER)
-        assert rig.made() == never(3)
-
-
-def test_a_crash_while_encoding_anew_leaves_it_to_the_next_remember(tmp_path, monkeypatch, never):
-    """Who dies while what had seen the message is encoded anew has forgotten it."""
-
-    def die(*_):
-        raise Crash
-
-    with filled(tmp_path / "m") as rig:
-        secrets = secrets_of([_everything(rig.made())], [_everything(never(3))])
-        with monkeypatch.context() as patch:
-            patch.setattr(manifest, "set_slot", die)
-            with pytest.raises(Crash):
-                rig.forget(seqs=[3])
-        assert leaked(secrets, rig.folder) == 0
-        rig.kv.remember(user=USER)
-        assert rig.made() == never(3)
+        assert rig.made() == never
 
 
 def test_forgetting_everything_leaves_no_file(tmp_path):
@@ -170,7 +148,7 @@ def test_forgetting_everything_leaves_no_file(tmp_path):
         rig.memory.forget(user=USER, everything=True)
         assert len(list((rig.folder / "kv").iterdir())) == 1
         assert rig.made() == {}
-    with Memory(tmp_path / "m", config=Config(clock=FrozenClock())) as memory:
+    with without_model(tmp_path / "m") as memory:
         memory.forget(user="zoe", everything=True)
     assert held(tmp_path / "m") == b""
     assert not list((tmp_path / "m" / "kv").iterdir())

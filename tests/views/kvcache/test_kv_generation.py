@@ -1,15 +1,18 @@
-"""Generation from memory is the stock generation behind the whole text, whatever its options."""
+"""Generation from memory is the stock generation behind the whole text, and leaves the keys of encoding."""
 
 import pytest
 import torch
 from kv_models import (
     ASKED,
+    BOS,
     CONTEXT,
     EOS,
     FAMILIES,
+    FORM,
     IDS,
     QUESTION,
     TEN,
+    WHOLE,
     Heard,
     behind,
     context_of,
@@ -17,66 +20,70 @@ from kv_models import (
     new_model,
     stock,
     tapped,
+    tokenizer,
+    words,
 )
 
 from zibaldone import InvalidInput
-from zibaldone.views.kvcache.generate.generation import LayeredPrompt, generate, room_for
+from zibaldone.api.kv import KVMemory
+from zibaldone.views.kvcache.generate.generation import LayeredPrompt, complete_kv, generate, room_for
 from zibaldone.views.kvcache.model.attention_hooks import Tap
+
+TURNS = [words(IDS[start : start + 10]) for start in range(0, CONTEXT, 10)]
+GREEDY = {"do_sample": False, **TEN}
+ENDED = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0], "do_sample": False}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"num_beams": 3, "num_return_sequences": 2}, {"do_sample": True, "temperature": 1.3}],
+    ids=["greedy", "beams", "sampled"],
+)
+def test_an_answer_with_all_in_sight(memory, options):
+    """KVMemory with room for every block says the same words as the untouched model, however it is asked."""
+    memory.add(TURNS, user="ann", session="s")
+    given = {**TEN, **options, "suppress_tokens": [0, BOS]}
+    with (
+        KVMemory(new_model(FAMILIES["llama"]()), tokenizer(), memory, config=WHOLE, format=FORM) as kv,
+        torch.random.fork_rng(),
+    ):
+        torch.manual_seed(3)
+        found = kv.generate(words(ASKED), user="ann", budget_tokens=1000, **given)
+        torch.manual_seed(3)
+        expected = behind(stock("llama"), encoder_of(tapped("llama")), IDS[:CONTEXT], **given)
+    assert [tuple(int(word[1:]) for word in text.split()) for text in found.texts] == expected
+    assert found.text == found.texts[0]
+    assert (found.kv_tokens, found.prefill_tokens) == (CONTEXT, QUESTION)
+    assert [one.text for one in found.citations] == TURNS
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("catch", [False, True])
 def test_greedy(family, catch):
     """The same tokens as behind the whole text, whether keys are caught meanwhile or not."""
-    encoder = encoder_of(tapped(family))
-    found = generate(encoder, context_of(encoder), catch=catch, options={"do_sample": False, **TEN})
+    encoder, heard = encoder_of(tapped(family)), Heard()
+    found = generate(encoder, context_of(encoder), catch=catch, options={**GREEDY, "streamer": heard})
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
     assert found.prefill_tokens == QUESTION
     assert (found.raw is not None) is catch
+    assert heard.ids == [*ASKED, *found.sequences[0]]  # first the question, as stock generate does it
+    assert heard.ended
 
 
-SAMPLED = {"do_sample": True, "temperature": 1.3, "top_k": 40, "top_p": 0.95, **TEN}
-
-
-@pytest.mark.parametrize("more", [{}, {"num_return_sequences": 3}], ids=["one", "three"])
-def test_sampling(more):
-    """With the same seed the same tokens are drawn."""
-    encoder = encoder_of(tapped("llama"))
-    context = context_of(encoder)
-    with torch.random.fork_rng():
-        torch.manual_seed(7)
-        found = generate(encoder, context, catch=False, options=SAMPLED | more)
-        torch.manual_seed(7)
-        assert list(found.sequences) == behind(stock("llama"), encoder, IDS[:CONTEXT], **SAMPLED | more)
-    assert len(set(found.sequences)) == more.get("num_return_sequences", 1)
-
-
-@pytest.mark.parametrize("returned", [1, 2])
-@pytest.mark.parametrize("family", ["llama", "mistral-sliding", "gemma3"])
+@pytest.mark.parametrize(("family", "returned"), [("mistral-sliding", 1), ("gemma3", 2)])
 def test_beams(family, returned):
-    """Three beams, of which one or two are returned."""
+    """Three beams, of which one or two are returned; no keys of theirs are kept."""
     encoder = encoder_of(tapped(family))
-    options = {"num_beams": 3, "num_return_sequences": returned, "do_sample": False, **TEN}
+    options = {"num_beams": 3, "num_return_sequences": returned, **GREEDY}
     found = generate(encoder, context_of(encoder), catch=True, options=options)
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
     assert found.raw is None
 
 
-@pytest.mark.parametrize("catch", [False, True])
-def test_streaming(catch):
-    """Tokens come one by one: first the question, as stock generate does it, then the answer."""
-    encoder, heard = encoder_of(tapped("llama")), Heard()
-    options = {"do_sample": False, "streamer": heard, **TEN}
-    found = generate(encoder, context_of(encoder), catch=catch, options=options)
-    assert heard.ids == [*ASKED, *found.sequences[0]]
-    assert heard.ended
-
-
 def test_the_end_mark():
     """An answer ends before the mark of the end, which is no part of it."""
     encoder = encoder_of(tapped("llama"))
-    options = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0], "do_sample": False}
-    found = generate(encoder, context_of(encoder), catch=False, options=options)
+    found = generate(encoder, context_of(encoder), catch=False, options=ENDED)
     assert EOS not in found.sequences[0]
     assert len(found.sequences[0]) == 5
 
@@ -86,37 +93,29 @@ def test_beams_of_the_model_s_own_settings():
     model = new_model(FAMILIES["llama"]())
     encoder = encoder_of(Tap(model))
     model.generation_config.num_beams = 3
-    found = generate(encoder, context_of(encoder), catch=False, options={"do_sample": False, **TEN})
+    found = generate(encoder, context_of(encoder), catch=False, options=GREEDY)
     assert list(found.sequences) == behind(stock("llama"), encoder, IDS[:CONTEXT], num_beams=3, **TEN)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("more", [{}, {"num_beams": 2}], ids=["greedy", "beams"])
-@pytest.mark.wide
+@pytest.mark.parametrize(
+    "family",
+    [family if family == "llama" else pytest.param(family, marks=pytest.mark.wide) for family in FAMILIES],
+)
 def test_layered(family, more):
-    """Layers that each choose all of the memory in one pass say what the whole text says."""
-    encoder = encoder_of(tapped(family))
+    """Layers that each choose all of the memory, for their own raw queries, say what the whole text says."""
+    encoder, asked = encoder_of(tapped(family)), {}
     memory = encoder.run(IDS[:CONTEXT], [])
-    options = {"do_sample": False, **TEN, **more}
-    prompt = LayeredPrompt(ASKED, CONTEXT, lambda layer, queries: memory[layer])
-    found = generate(encoder, prompt, catch=False, options=options)
-    encoder.prefix_ids = ()  # each layer's choice is all there is
-    assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
-
-
-def test_layers_choose_with_their_own_queries():
-    """The function that chooses for a layer is handed the raw queries of that layer."""
-    encoder = encoder_of(tapped("llama"))
-    memory, asked = encoder.run(IDS[:CONTEXT], []), {}
 
     def choose(layer, queries):
-        asked[layer] = queries
+        asked[layer] = queries.shape
         return memory[layer]
 
-    prompt = LayeredPrompt(ASKED, CONTEXT, choose)
-    generate(encoder, prompt, catch=False, options={"do_sample": False, **TEN})
-    assert sorted(asked) == [0, 1]
-    assert all(queries.shape == (4, QUESTION, 16) for queries in asked.values())
+    options = {**GREEDY, **more}
+    found = generate(encoder, LayeredPrompt(ASKED, CONTEXT, choose), catch=False, options=options)
+    assert asked == {0: (4, QUESTION, 16), 1: (4, QUESTION, 16)}
+    encoder.prefix_ids = ()  # each layer's choice is all there is
+    assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
 
 
 def test_room():
@@ -125,3 +124,42 @@ def test_room():
     assert room_for(encoder, ASKED, 40) == 256 - 1 - QUESTION - 40
     with pytest.raises(InvalidInput, match="window of 256"):
         room_for(encoder, ASKED, 250)
+
+
+class Say:
+    """A logits processor that makes the model say these ids."""
+
+    def __init__(self, *ids):
+        self.ids = list(ids)
+
+    def __call__(self, ids, scores):
+        """Leave one word to choose from."""
+        forced = torch.full_like(scores, -torch.inf)
+        forced[:, self.ids[ids.shape[1] - QUESTION]] = 0
+        return forced
+
+
+@pytest.mark.parametrize(
+    ("family", "closing", "options"),
+    [
+        *((family, [EOS], TEN) for family in FAMILIES),
+        ("llama", [EOS, 9], ENDED),
+        ("llama", [9, 10, 11], {"max_new_tokens": 5, "logits_processor": [Say(7, 8, 0, 0, 0)]}),
+        (
+            "llama",
+            [9, 10, 11],
+            {"max_new_tokens": 5, "logits_processor": [Say(7, EOS, 8, 9, 10)], "eos_token_id": 11},
+        ),
+    ],
+    ids=[*FAMILIES, "ended by itself", "the filling mark", "the tokenizer's end, which is not the model's"],
+)
+def test_what_a_generation_leaves(family, closing, options):
+    """A turn commits its own keys: caught while answering, and finished, they are what encoding gives."""
+    encoder = encoder_of(tapped(family))
+    context = context_of(encoder)
+    found = generate(encoder, context, catch=True, options={"do_sample": False, **options})
+    ids = (*ASKED, *found.sequences[0], *closing)
+    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, len(ids) - len(closing))
+    for made, expected in zip(left, encoder.run(ids, context.parts(encoder)), strict=True):
+        assert torch.allclose(made.keys, expected.keys, atol=1e-4)
+        assert torch.allclose(made.values, expected.values, atol=1e-4)

@@ -1,19 +1,16 @@
-"""Scopes in requests are read strictly, and salted by whose it is and what was chosen."""
+"""Scopes in requests are read strictly, and salted by whose memory it is; ranks share its heads."""
 
 import importlib
 import importlib.util
+from dataclasses import replace
 
 import pytest
 
 from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scheduling import KEY, KVScope
+from zibaldone.views.kvcache.serving.working import head_range
 
-
-def scope(user="ann", generation=3, fingerprint="print", pinned=True, anchor="first"):
-    return KVScope(user, generation, fingerprint, pinned, blocks=(4, 7), content="here", anchor=anchor)
-
-
-SCOPE = scope()
+SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), content="here", anchor="first")
 
 
 def params(**changes):
@@ -40,20 +37,15 @@ def test_a_request_of_somebody_else(given):
         ({"blocks": [1, "2"]}, "['blocks'][1], '2': "),
         ({"blocks": [1 << 70]}, "['blocks'][0], "),
         ({"folder": "elsewhere"}, "['folder'], 'elsewhere': "),
+        (None, "dictionary"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_fix(changes, words):
     """A scope that was written by hand is refused, in words that lead to the one that is not."""
     with pytest.raises(InvalidInput) as caught:
-        KVScope.of(params(**changes))
+        KVScope.of({KEY: [1, 2]} if changes is None else params(**changes))
     assert words in str(caught.value)
     assert "KVMemory.prompt()" in str(caught.value)
-
-
-def test_a_scope_that_is_no_object():
-    """Not a list, for one."""
-    with pytest.raises(InvalidInput, match="dictionary"):
-        KVScope.of({KEY: [1, 2]})
 
 
 @pytest.mark.parametrize(
@@ -62,7 +54,7 @@ def test_a_scope_that_is_no_object():
 )
 def test_salts_tell_memories_apart(other):
     """Another user, generation, model or first prompt has another salt."""
-    assert SCOPE.salt() != scope(**other).salt()
+    assert SCOPE.salt() != replace(SCOPE, **other).salt()
 
 
 def test_without_vllm():
@@ -71,3 +63,12 @@ def test_without_vllm():
         pytest.skip("vllm is installed here")
     with pytest.raises(MissingExtra, match=r"zibaldone\[vllm\]"):
         importlib.import_module("zibaldone.adapters.vllm")
+
+
+@pytest.mark.parametrize(("kv_heads", "ranks"), [(8, 1), (8, 2), (8, 8), (2, 8), (1, 4), (3, 3)])
+def test_ranks_have_all_heads(kv_heads, ranks):
+    """Every head once; where heads are fewer than ranks, neighbours share one."""
+    shares = [head_range(kv_heads, rank, ranks) for rank in range(ranks)]
+    assert sorted({head for share in shares for head in range(*share)}) == list(range(kv_heads))
+    assert {share.end - share.start for share in shares} == {max(1, kv_heads // ranks)}
+    assert [share.start for share in shares] == [rank * kv_heads // ranks for rank in range(ranks)]

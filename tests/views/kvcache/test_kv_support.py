@@ -1,8 +1,22 @@
-"""Models whose keys cannot be moved are refused with the reason, and left as they were."""
+"""A model that is given back, or whose keys cannot be moved and which is refused, is left as it was."""
+
+from contextlib import contextmanager, nullcontext
 
 import pytest
 import torch
-from kv_models import FAMILIES, SHAPE, gptj, gptj_is_handed_tables, hooks, logits, new_model, scaled, some_ids
+from kv_models import (
+    CONTEXT,
+    FAMILIES,
+    SHAPE,
+    captured,
+    gptj,
+    gptj_is_handed_tables,
+    hooks,
+    logits,
+    new_model,
+    scaled,
+    some_ids,
+)
 from transformers import (
     BloomConfig,
     DeepseekV3Config,
@@ -17,6 +31,7 @@ from transformers import (
     Qwen3NextConfig,
     T5Config,
 )
+from transformers.models.llama import modeling_llama
 
 from zibaldone.errors import UnsupportedModel
 from zibaldone.views.kvcache.model.attention_hooks import Tap
@@ -76,6 +91,7 @@ REFUSED = {
 }
 CONFIGS = {
     "shared-keys": (lambda: Gemma3nTextConfig(num_kv_shared_layers=2), "reuse the keys"),
+    "longrope": (lambda: _with("rope_parameters", {"rope_type": "longrope"}), "longrope"),
     "old-rope-key": (lambda: _with("rope_parameters", {"type": "dynamic", "factor": 2.0}), "dynamic NTK"),
     "per-kind": (
         lambda: _with(
@@ -94,23 +110,45 @@ def _with(name, value):
     return config
 
 
+@contextmanager
+def left_as_it_was(model, reason=""):
+    """In the end hooks, attention and logits are what they were; with a reason, attaching is refused."""
+    ids = some_ids(12)
+    attention, before, first = model.config._attn_implementation, hooks(model), stock_logits(model, ids)
+    with pytest.raises(UnsupportedModel, match=reason) if reason else nullcontext():
+        yield
+    assert (hooks(model), model.config._attn_implementation) == (before, attention)
+    assert torch.equal(stock_logits(model, ids), first)
+
+
+@torch.no_grad()
+def stock_logits(model, ids):
+    """Of one pass without a cache or a mask, which not every family takes."""
+    return model(input_ids=ids, use_cache=False).logits
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3", "gpt-oss"])
+def test_detached(family):
+    """Given back, the model is as it was; twice is as once."""
+    model = new_model(FAMILIES[family]())
+    with left_as_it_was(model):
+        before = hooks(model)
+        tap = Tap(model)
+        assert hooks(model) > before
+        tap.detach()
+        tap.detach()
+
+
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.wide
 def test_refused(kind):
-    """The reason is said; hooks, attention and logits are what they were."""
+    """The reason is said, and the model is left as it was."""
     if kind == "gptj" and gptj_is_handed_tables():
-        pytest.skip("since Transformers 5.24 GPT-J is handed its tables: see test_kv_families")
+        pytest.skip("since Transformers 5.24 GPT-J is handed its tables: see test_kv_tap")
     config, reason = REFUSED[kind]
-    model, ids = new_model(config()), some_ids(12)
-    attention, before = model.config._attn_implementation, hooks(model)
-    with torch.no_grad():
-        first = model(input_ids=ids).logits
-    with pytest.raises(UnsupportedModel, match=reason):
+    model = new_model(config())
+    with left_as_it_was(model, reason):
         Tap(model)
-    assert hooks(model) == before
-    assert model.config._attn_implementation == attention
-    with torch.no_grad():
-        assert torch.equal(model(input_ids=ids).logits, first)
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
@@ -121,36 +159,59 @@ def test_refused_by_configuration(kind):
         check_config(config())
 
 
-def test_a_hybrid():
-    """A model of which only some layers have rotary attention with a cache is refused with their number."""
-    model = new_model(FAMILIES["llama"]())
+def _hybrid(model, _):
+    """Only some layers have rotary attention with a cache."""
     model.model.layers[1].self_attn.layer_idx = None
-    with pytest.raises(UnsupportedModel, match="only 1 of the 2 layers"):
-        Tap(model)
-    assert hooks(model) == 0
 
 
-def test_a_layer_that_turns_otherwise(monkeypatch):
-    """A family whose layers turn keys in a way that no layout explains is refused, and left as it was."""
-    module = __import__("transformers.models.llama.modeling_llama", fromlist=["apply_rotary_pos_emb"])
-    right = module.apply_rotary_pos_emb
+def _bent(_, monkeypatch):
+    """Layers turn keys in a way that no layout explains."""
+    right = modeling_llama.apply_rotary_pos_emb
 
     def bent(q, k, cos, sin, *args, **kwargs):
         q, k = right(q, k, cos, sin, *args, **kwargs)
         return q, k + 0.1 * sin.unsqueeze(1) ** 2
 
-    model, ids = new_model(FAMILIES["llama"]()), some_ids(12)
-    monkeypatch.setattr(module, "apply_rotary_pos_emb", bent)
-    full = logits(model, ids)
-    with pytest.raises(UnsupportedModel, match="of a kind that the kv view does not know"):
-        Tap(model)
-    assert hooks(model) == 0
-    assert torch.equal(logits(model, ids), full)
+    monkeypatch.setattr(modeling_llama, "apply_rotary_pos_emb", bent)
 
 
-def test_a_wrong_rotation_does_not_pass(monkeypatch):
-    """Attaching fails when rotated keys are not what the model itself makes: a closed door, not wrong KV."""
+def _turned_back(_, monkeypatch):
+    """Our rotation is not the model's."""
     right = Rotation.apply
     monkeypatch.setattr(Rotation, "apply", lambda self, x, cos, sin: right(self, x, cos, -sin))
-    with pytest.raises(UnsupportedModel):
-        Tap(new_model(FAMILIES["llama"]()))
+
+
+def _moved(_, monkeypatch):
+    """Keys are put back one position too far."""
+    right = Tap.cache_of
+    monkeypatch.setattr(Tap, "cache_of", lambda tap, parts, **more: right(tap, parts, 1, **more))
+
+
+@pytest.mark.parametrize(
+    ("make_wrong", "reason"),
+    [
+        (_hybrid, "only 1 of the 2 layers"),
+        (_bent, "of a kind that the kv view does not know"),
+        (_turned_back, "."),
+        (_moved, "change its logits by"),
+    ],
+)
+def test_what_cannot_be_verified_is_given_back(make_wrong, reason, monkeypatch):
+    """A closed door, not wrong keys; and the model is left as it was."""
+    model = new_model(FAMILIES["llama"]())
+    make_wrong(model, monkeypatch)
+    with left_as_it_was(model, reason):
+        Tap(model)
+
+
+def test_a_second_tap_is_refused():
+    """One tap at a time: the second is refused, and the first goes on as before."""
+    model, ids = new_model(FAMILIES["llama"]()), some_ids()
+    full = logits(model, ids)[:, CONTEXT:]
+    with left_as_it_was(model):
+        first = Tap(model)
+        with pytest.raises(UnsupportedModel):
+            Tap(model)
+        found = logits(model, ids[:, CONTEXT:], first.cache_of([captured(first, ids[:, :CONTEXT])]))
+        assert (found - full).abs().max() <= 1e-5 * full.abs().max()
+        first.detach()

@@ -1,4 +1,6 @@
-"""The tap: keys from before RoPE, put back at 0 .. n-1, are the full context."""
+"""The tap: keys from before RoPE, put back at 0 .. n-1, are the full context; nobody else notices it."""
+
+import threading
 
 import pytest
 import torch
@@ -6,28 +8,47 @@ from kv_models import (
     CONTEXT,
     DTYPES,
     FAMILIES,
+    PAD,
     QUESTION,
-    SHAPE,
     captured,
     chained,
     encoder_of,
+    gptj,
+    gptj_is_handed_tables,
     logits,
     new_model,
     read_back,
-    scaled,
     stock,
     tapped,
 )
 from kv_models import IDS as WORDS
-from transformers import DynamicCache, Phi3Config
+from transformers import DynamicCache, GPTNeoXConfig, JetMoeConfig
 
-from zibaldone.errors import UnsupportedModel
+from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
 from zibaldone.views.kvcache.model.encoding import cut
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)
 DTYPE = pytest.mark.parametrize("dtype", DTYPES)
+SMALL = {
+    "vocab_size": 120,
+    "num_hidden_layers": 2,
+    "hidden_size": 64,
+    "max_position_embeddings": 256,
+    "pad_token_id": PAD,
+}
+CALLED_OTHERWISE = {  # families that call attention in ways of their own
+    "gpt-neox": lambda: GPTNeoXConfig(**SMALL, num_attention_heads=4, intermediate_size=96),
+    "jetmoe": lambda: JetMoeConfig(
+        **SMALL,
+        num_key_value_heads=2,
+        kv_channels=16,
+        intermediate_size=64,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+    ),
+}
 
 
 def blocks_of(raw, size=8):
@@ -44,6 +65,13 @@ def noise(family, dtype, ids, at):
     cache = DynamicCache()
     logits(model, ids[:, :at], cache)
     return full, (logits(model, ids[:, at:], cache) - full[:, at:]).abs().max().item()
+
+
+def put_back(tap):
+    """How far logits behind keys that were captured and put back are from those of the whole text."""
+    full = logits(tap.model, IDS)[:, CONTEXT:]
+    found = logits(tap.model, IDS[:, CONTEXT:], tap.cache_of([captured(tap, IDS[:, :CONTEXT])]))
+    return (found - full).abs().max() / full.abs().max()
 
 
 @EACH
@@ -75,19 +103,70 @@ def test_turn_by_turn_is_one_pass(family, dtype):
     assert (found - full[:, start:]).abs().max().item() <= allowed
 
 
-def test_turn_by_turn_where_positions_depend_on_the_length():
-    """A model whose frequencies depend on how long the text is, is refused, or encoded as one pass would."""
-    factors = {"short_factor": [1.0] * 8, "long_factor": [1 + i / 2 for i in range(8)]}
-    rope = scaled("longrope", original_max_position_embeddings=64, **factors)
-    config = Phi3Config(**SHAPE, original_max_position_embeddings=64, rope_parameters=rope)
-    model = new_model(config)
-    ids = torch.cat([torch.tensor([[1]]), IDS], dim=1)
-    full = logits(model, ids)[:, CONTEXT + 1 :]
-    try:
-        tap = Tap(model)
-    except UnsupportedModel:
-        return
-    encoder = encoder_of(tap)
-    parts = [encoder.prefix, *read_back(chained(encoder, IDS[0, :CONTEXT].tolist(), [30]))]
-    found = logits(model, IDS[:, CONTEXT:], tap.cache_of(parts, final=ids.shape[1]))
-    assert (found - full).abs().max() <= 1e-5 * full.abs().max()
+@pytest.mark.parametrize("family", CALLED_OTHERWISE)
+def test_families_that_call_attention_otherwise(family):
+    """Keys put back, and memory that a layer is handed in its pass, are what stands in a cache."""
+    tap = Tap(new_model(CALLED_OTHERWISE[family]()))
+    assert put_back(tap) <= 1e-5
+    raw, full = captured(tap, IDS[:, :CONTEXT]), logits(tap.model, IDS)[:, CONTEXT:]
+    with tap.open(inject=lambda layer, _: cut(raw, 0)[layer]), torch.no_grad():
+        found = tap.model(
+            input_ids=IDS[:, CONTEXT:],
+            attention_mask=torch.ones_like(IDS),
+            **cache_argument(tap.model, tap.cache(promised=CONTEXT)),
+            use_cache=True,
+        ).logits.float()
+    assert encoder_of(tap).window == 256
+    assert (found - full).abs().max() <= 1e-4 * full.abs().max()
+
+
+def test_norms_that_keep_nothing_of_a_dimension():
+    """As in Gemma 3 270M: of a pair one dimension, or both."""
+    model = new_model(FAMILIES["gemma3"]())
+    for layer in model.model.layers:
+        layer.self_attn.k_norm.weight.data[[3, 5, 13]] = -1.0
+    assert put_back(Tap(model)) <= 1e-5
+
+
+@pytest.mark.skipif(not gptj_is_handed_tables(), reason="GPT-J makes its own tables before Transformers 5.24")
+def test_tables_with_sines_first():
+    assert put_back(Tap(new_model(gptj()))) <= 1e-5
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_attention_functions(attention):
+    """The tap stands before whichever function the model was loaded with, and gives it back."""
+    model = new_model(FAMILIES["llama"]())
+    model.set_attn_implementation(attention)
+    tap = Tap(model)
+    assert put_back(tap) <= 1e-5
+    tap.detach()
+    assert model.config._attn_implementation == attention
+
+
+def test_a_tap_that_is_open_in_one_thread_is_not_open_in_another():
+    """The other thread's pass is the stock one, in logits and in keys."""
+    tap, full = tapped("llama"), logits(stock("llama"), IDS)
+    raw = captured(tap, IDS)
+    opened, done = threading.Event(), threading.Event()
+    found = {}
+
+    def with_tap():
+        with tap.open():
+            cache = tap.cache()
+            logits(tap.model, IDS[:, :CONTEXT], cache)
+            opened.set()
+            done.wait(20)
+            logits(tap.model, IDS[:, CONTEXT:], cache)
+        found["raw"] = tap.taken(cache)
+
+    thread = threading.Thread(target=with_tap)
+    thread.start()
+    assert opened.wait(20)
+    cache = DynamicCache()
+    plain = logits(tap.model, IDS, cache)
+    done.set()
+    thread.join()
+    assert torch.equal(plain, full)
+    assert torch.allclose(cache.layers[0].keys, tap.cache_of([raw]).layers[0].keys, atol=1e-5)
+    assert torch.allclose(found["raw"][1].keys, raw[1].keys, atol=1e-4)

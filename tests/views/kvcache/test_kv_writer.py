@@ -45,29 +45,22 @@ def test_a_child_process_starts_with_an_empty_queue(writer):
 
 
 def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch):
-    """Question and answer become blocks from the keys that generating left."""
-    with filled(tmp_path / "m", 4) as rig, encodings(monkeypatch) as seen:
-        answer = rig.ask(remember=True)
+    """Question and answer become blocks from the keys that generating left; what was in sight is noted."""
+    with filled(tmp_path / "m") as rig, encodings(monkeypatch) as seen:
+        answer = rig.ask(remember=True, turns=2)
         rig.kv.flush()
         assert rig.kv.remember(user=USER).messages == 0
         assert seen == []
         asked, answered = rig.memory.messages(user=USER)[-2:]
         assert [asked.content, answered.content] == ["w3 w4 w5", answer.text]
         assert [asked.role, answered.role] == ["user", "assistant"]
-        blocks = [block for block in rig.blocks() if block.tile.seqs[0] > 4]
-        assert [block.tile.seqs for block in blocks] == [(5,), (6,)]
+        blocks = [block for block in rig.blocks() if block.tile.seqs[0] > 8]
+        assert [block.tile.seqs for block in blocks] == [(9,), (10,)]
         assert all(block.slot is not None for block in blocks)
+        in_sight = {cited.seq for cited in answer.citations}
+        assert in_sight < set(range(1, 9))
+        assert rig.attended() == {(seq, other) for seq in (9, 10) for other in in_sight}
         assert rig.memory.admin.check().faults == ()
-
-
-def test_what_was_in_sight_is_noted(tmp_path):
-    """Both turns attended to the messages of every block in the answer, and to no other."""
-    with filled(tmp_path / "m", 8) as rig:
-        answer = rig.ask(remember=True, turns=2)
-        rig.kv.flush()
-        seen = {cited.seq for cited in answer.citations}
-        assert seen < set(range(1, 9))
-        assert rig.attended() == {(seq, other) for seq in (9, 10) for other in seen}
 
 
 def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
@@ -82,11 +75,11 @@ def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
         monkeypatch.setattr(rig.kv._writer, "put", late)
         rig.ask(remember=True)
         rig.kv.flush()
-        assert 6 not in {seq for block in rig.blocks() for seq in block.tile.seqs}
+        assert 6 not in rig.seqs()
         rig.kv.remember(user=USER)
         assert len(seen) >= 2
         assert rig.attended() == set()
-        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 3, 4, 5, 6}
+        assert rig.seqs() == {1, 3, 4, 5, 6}
         assert rig.memory.admin.check().faults == ()
 
 
@@ -102,7 +95,7 @@ def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch):
             rig.ask(remember=True)
             rig.kv.flush()
         assert rig.kv.remember(user=USER).messages == 2
-        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == set(range(1, 7))
+        assert rig.seqs() == set(range(1, 7))
 
 
 def test_closing_writes_what_waits(tmp_path):
@@ -110,7 +103,7 @@ def test_closing_writes_what_waits(tmp_path):
     with filled(tmp_path / "m", 4) as rig:
         rig.ask(remember=True)
     with Rig(tmp_path / "m") as rig:
-        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == set(range(1, 7))
+        assert rig.seqs() == set(range(1, 7))
         assert rig.attended()
 
 
@@ -119,7 +112,7 @@ def test_the_first_answer_of_an_empty_memory_is_remembered(tmp_path):
     with Rig(tmp_path / "m") as rig:
         assert rig.ask(remember=True).blocks == ()
         rig.kv.flush()
-        assert {seq for block in rig.blocks() for seq in block.tile.seqs} == {1, 2}
+        assert rig.seqs() == {1, 2}
         assert rig.memory.admin.check().faults == ()
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from zibaldone import Message, ModelUnavailable
 from zibaldone.engine import maintenance
-from zibaldone.models.base import ChatReply
 from zibaldone.testing import ScriptedModel
 
 DAY = datetime(2024, 1, 8, 9, tzinfo=UTC)
@@ -51,36 +50,35 @@ def test_a_session_is_one_question(memory, script, party):
     assert notes(memory) == [("Mia's party is on the 9th.", False), ("The party moved to the 10th.", True)]
 
 
-def test_the_clause_is_marked_with_what_took_its_place(memory, party):
+OVER = "No party after all, Mia is ill."
+
+
+@pytest.mark.parametrize(
+    ("told", "quote", "mark"),
+    [
+        (
+            MOVED,
+            "Mia's party on the 9th",
+            "[“Mia's party on the 9th” no longer holds, since {day}: “{moved}”]",
+        ),
+        (OVER, "Mia's party on the 9th", "no longer holds, since {day}: “{over}”]"),
+        (MOVED, "", ""),  # a note in other words ends, and no clause can be pointed at
+    ],
+    ids=["another in its place", "over", "no quote"],
+)
+def test_the_clause_is_marked_with_what_took_its_place(memory, script, told, quote, mark):
     """The words that the model quoted, and no more of the message."""
+    script.says(PARTY, kind="plan", text="Mia's party is on the 9th.", **({"quote": quote} if quote else {}))
+    script.says(MOVED, kind="plan", text="The party moved to the 10th.", quote="the party moved to the 10th")
+    script.is_over(told, "Mia's party")
     say(memory, PARTY)
-    say(memory, MOVED, session="2", day=3)
+    say(memory, told, session="2", day=3)
     memory.maintain()
+    assert notes(memory)[0] == ("Mia's party is on the 9th.", False)
     shown = memory.recall("When is Mia's party?", user="ann", min_confidence=0).text
-    mark = "[“Mia's party on the 9th” no longer holds, since Thu 11 Jan 2024: “the party moved to the 10th”]"
-    assert f"user: {PARTY} {mark}" in shown
-    assert f"user: {MOVED}" in shown
-
-
-def test_what_is_over_is_marked_with_the_sentence_that_says_so(memory, script, party):
-    """Nothing new is noted, and the note has ended all the same."""
-    script.is_over("No party after all, Mia is ill.", "Mia's party")
-    say(memory, PARTY)
-    say(memory, "No party after all, Mia is ill.", session="2", day=1)
-    memory.maintain()
-    shown = memory.recall("When is Mia's party?", user="ann", min_confidence=0).text
-    assert "no longer holds, since Tue 9 Jan 2024: “No party after all, Mia is ill.”]" in shown
-
-
-def test_without_a_quote_only_a_verbatim_text_is_marked(memory, script):
-    """A note in other words ends, and no clause can be pointed at."""
-    script.says(PARTY, kind="plan", text="Mia's party, the 9th.")
-    script.is_over(MOVED, "Mia's party")
-    say(memory, PARTY)
-    say(memory, MOVED, session="2", day=3)
-    memory.maintain()
-    assert notes(memory)[0] == ("Mia's party, the 9th.", False)
-    assert "no longer holds" not in memory.recall("Mia's party", user="ann", min_confidence=0).text
+    said = {"day": "Thu 11 Jan 2024", "moved": "the party moved to the 10th", "over": OVER}
+    assert mark.format(**said) in shown
+    assert ("no longer holds" in shown) is bool(mark)
 
 
 def test_forgetting_what_ended_a_note_lets_it_hold_again(memory, party):
@@ -179,21 +177,6 @@ def test_a_model_that_is_away_is_asked_again_later(opened, script, party):
     assert notes(memory) == [("Mia's party is on the 9th.", True)]
 
 
-def test_a_message_forgotten_meanwhile_leaves_no_note(opened, script, party):
-    """Its words do not come back with the answer."""
-    opener = []
-
-    def slow(request):
-        opener[0].forget(user="ann", seqs=[1])
-        return script(request)
-
-    memory = opened(chat=ScriptedModel(slow))
-    opener.append(memory)
-    say(memory, PARTY, "Thanks.")
-    memory.maintain()
-    assert notes(memory) == []
-
-
 @pytest.mark.wide
 def test_rules_and_pins_go_first_and_1500_tokens_in_all(memory, script):
     """However many notes there are."""
@@ -222,12 +205,4 @@ def test_an_assistant_s_words_are_shown_short_and_bear_nothing_out_alone(memory,
     say(memory, "Sounds good.")
     memory.maintain()
     assert len(script.given[0]["messages"][0]["text"]) < 700
-    assert notes(memory) == []
-
-
-def test_a_refusal_notes_nothing(opened):
-    """And the next session is read as ever."""
-    memory = opened(chat=ScriptedModel([ChatReply("I can't.", finish="refusal")] * 9))
-    say(memory, PARTY)
-    memory.maintain()
     assert notes(memory) == []

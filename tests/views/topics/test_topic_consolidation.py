@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, numbered, one, said, texts, tools
+from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, one, said, texts, tools
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.consolidate.consolidation import flush, flush_due
-from zibaldone.views.topics.library import CURRENT, Library
+from zibaldone.views.topics.consolidate.consolidation import flush
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -47,14 +47,6 @@ def test_current_is_flushed_before_a_message_that_comes_after_its_window() -> No
     assert library.opened == NOON + timedelta(days=1)
 
 
-def test_a_worker_flushes_by_the_clock() -> None:
-    """Also when nobody writes any more; and not before."""
-    by = tools()
-    library, _ = fed(said(LIFE[0]), by)
-    assert flush_due(library, NOON + timedelta(hours=23), by) == library
-    assert flush_due(library, NOON + timedelta(days=1), by).current == Document(CURRENT)
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.lists(sentence, max_size=40))
 def test_every_entry_is_somewhere(contents: list[str]) -> None:
@@ -63,14 +55,6 @@ def test_every_entry_is_somewhere(contents: list[str]) -> None:
     library, _ = fed(messages, by)
     assert kept(library) == extracted(messages, by)
     assert kept(flush(library, by)) == extracted(messages, by)
-
-
-def test_documents_stay_within_their_size() -> None:
-    """Documents that grow are split; ids are never given twice and rise."""
-    library = filed(said(*LIFE), tools())
-    assert all(one.token_count <= SMALL.split_tokens for one in library.documents.values())
-    assert list(library.documents) == sorted(library.documents)
-    assert library.next_id > max(int(name[-4:]) for name in library.documents)
 
 
 def test_a_duplicate_is_one_entry_that_knows_both_messages() -> None:
@@ -84,16 +68,13 @@ def test_a_duplicate_is_one_entry_that_knows_both_messages() -> None:
     assert len(library.parts_of(one(library, "Oslo"))) == 3
 
 
-def test_the_same_words_of_two_speakers_are_two_facts() -> None:
-    """Each says "I" of somebody else."""
-    ann, bea = Message("I live in Oslo.", name="Ann"), Message("I live in Oslo.", name="Bea")
-    assert len(texts(filed(numbered([ann, bea]), tools()))) == 2
-
-
-def test_the_same_event_on_two_days_is_two_facts() -> None:
-    """Its words are alike, its time is not."""
-    messages = said("We baked bread with Bob.", "We baked bread with Bob.", apart=timedelta(hours=20))
-    assert len(texts(filed(messages, tools()))) == 2
+@pytest.mark.parametrize("text", ["I live in Oslo.", "We baked bread with Bob."])
+@pytest.mark.parametrize(("name", "hours"), [("Bea", 0), ("Ann", 20)])
+def test_the_same_words_of_another_speaker_or_day_are_another_fact(text: str, name: str, hours: int) -> None:
+    """Each says "I" of somebody else; and words of an event are alike, its time is not."""
+    first = Message(text, name="Ann", time=NOON, seq=1)
+    second = replace(first, name=name, time=NOON + timedelta(hours=hours), seq=2)
+    assert len(texts(filed([first, second], tools()))) == 2
 
 
 def test_thresholds_are_of_what_is_said() -> None:
@@ -129,6 +110,8 @@ def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     made = flush(added(library, message, None, by), by)
     assert len(made.documents) > 1
     assert all(one.token_count <= SMALL.split_tokens for one in made.documents.values())
+    assert list(made.documents) == sorted(made.documents)  # ids rise, and none is given twice
+    assert made.next_id > max(int(name[-4:]) for name in made.documents)
     assert sorted(texts(made)) == sorted(
         [*(entry.text for entry in entries), "I bought the cat of Oslo number 1000."]
     )

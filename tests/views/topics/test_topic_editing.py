@@ -1,21 +1,21 @@
-"""A person's edits as messages: what each does to the library, also after a rebuild under other ids."""
+"""A person's edits: which there are, and what each, as a message, does to the library."""
 
-import time
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from topic_steps import NOON, tools
-from topic_texts import documents
+from topic_texts import bodies, documents
 
 from zibaldone.core import Message
 from zibaldone.log.message_input import to_messages as checked
 from zibaldone.views.topics.editing import apply, diff, read, to_messages
-from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import CURRENT, Library, key_of
-from zibaldone.views.topics.markdown.document import Document, parse, parse_body, render, render_body
+from zibaldone.views.topics.library import Library, key_of
+from zibaldone.views.topics.markdown.document import Document, Heading, parse, parse_body, render, render_body
 from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.markdown.folder_export import INDEX, write_folder
 
 BODY = """\
 # Cats
@@ -95,29 +95,37 @@ def test_edits_at_once():
     assert at_once.documents["topic-0001"].summary != CATS.summary
 
 
-def test_many_lines_take_time_by_their_number():
-    """Summary and tokens of a changed document are made once for all lines of an import, not for each."""
-
-    def seconds(lines: int) -> float:
-        after = [f"- Number {n} is of the colour {n % 7} and the size {n % 11}.\n" for n in range(lines)]
-        messages = edited(CATS, render_body(CATS.body) + "".join(after))
-        start = time.process_time()
-        apply(library(), messages, tools())
-        return time.process_time() - start
-
-    seconds(20)  # whatever is made once
-    assert seconds(400) < 20 * max(seconds(50), 0.02)
-
-
-def test_a_change():
-    """The new words stand in the place of the old, with the message as their only source."""
-    found = applied(library(), edited(CATS, BODY.replace("is black", "is a tabby")))
-    assert body(found) == body(library()).replace(
-        "<seq=2> Moss is black", "<seq=40,time=2023-05-08> Moss is a tabby"
-    )
-    document = found.documents["topic-0001"]
-    assert (document.entries[1].sources, document.update_log[-1].event) == ((40,), "edited")
-    assert "tabby" in document.summary
+@pytest.mark.parametrize(
+    ("was", "now", "printed", "then"),
+    [
+        ("is black", "is a tabby", "<seq=2> Moss is black", "<seq=40,time=2023-05-08> Moss is a tabby"),
+        ("- <seq=3> Moss likes fish.\n", "", "- <seq=3> Moss likes fish.\n", ""),
+        (
+            "likes fish.\n",
+            "likes fish.\n- Moss hates rice.\n",
+            "- Ask her sister.",
+            "- Ask her sister.\n- <seq=40,time=2023-05-08> Moss hates rice.",
+        ),
+        (
+            "is black.\n",
+            "is black.\n- <time=2020> Moss was lost.\n",
+            "is black.\n",
+            "is black.\n- <seq=40,time=2020> Moss was lost.\n",
+        ),
+        (
+            "sister.\n",
+            "sister.\n\n## Toys\n\n- Moss has a ball.\n",
+            "is black.\n",
+            "is black.\n- <seq=40,time=2023-05-08> Moss has a ball.\n",
+        ),
+    ],
+    ids=["changed", "removed", "added", "added with a date", "added below a new heading"],
+)
+def test_an_edit(was, now, printed, then):
+    """New words stand in the place of the old; what is added at the end of its section; headings stay."""
+    found = applied(library(), edited(CATS, BODY.replace(was, now)))
+    assert body(found) == body(library()).replace(printed, then)
+    assert found.documents["topic-0001"].update_log[-1].event == "edited"
     assert found.documents["topic-0002"] is TREES
     assert not found.current.body
 
@@ -135,28 +143,10 @@ def test_a_change_keeps_who_said_it_and_when():
     assert (new.text, new.superseded_by, new.sources) == ("Moss is black.", (3,), (40,))
 
 
-def test_a_removal():
-    """The entry is gone, and its heading stays where the person left it."""
-    found = applied(library(), edited(CATS, BODY.replace("- <seq=3> Moss likes fish.\n", "")))
-    assert "fish" not in render(found.documents["topic-0001"])
-    assert "## Food" in body(found)
-    assert not found.current.body
-
-
 def test_a_document_of_which_all_is_removed():
     """It vanishes."""
     found = applied(library(), edited(TREES, "# Trees\n"))
     assert list(found.documents) == ["topic-0001"]
-
-
-def test_an_addition_under_its_heading():
-    """At the end of its section, dated by the message where the person gave no date."""
-    after = BODY.replace("- <seq=3> Moss likes fish.\n", "- <seq=3> Moss likes fish.\n- Moss hates rice.\n")
-    found = applied(library(), edited(CATS, after))
-    assert body(found).endswith("- Ask her sister.\n- <seq=40,time=2023-05-08> Moss hates rice.")
-    after = BODY.replace("- <seq=2> Moss is black.", "- <seq=2> Moss is black.\n- <time=2020> Moss was lost.")
-    found = applied(library(), edited(CATS, after))
-    assert body(found).split("\n\n")[1].endswith("- <seq=40,time=2020> Moss was lost.")
 
 
 def test_an_addition_without_a_place():
@@ -173,39 +163,19 @@ def test_an_addition_without_a_place():
     assert found.documents == library().documents
 
 
-def test_an_edit_of_current():
-    """CURRENT is edited like a document; what is added to it stands at its end."""
-    current = Document(CURRENT, body=(Entry("Ann sings.", 7), Entry("Ann swims.", 8)))
-    start = library(current=current, opened=NOON)
-    after = "- <seq=7> Ann sings bass.\n- Ann rows.\n"
-    found = applied(start, edited(current, after))
-    assert [(one.text, one.sources) for one in found.current.entries] == [
-        ("Ann sings bass.", (40,)),
-        ("Ann rows.", (41,)),
-    ]
-    emptied = applied(start, edited(current, ""))
-    assert (emptied.current, emptied.opened) == (Document(CURRENT), None)
-
-
 def test_what_cannot_be_found():
     """A removal does nothing; a change is noted in CURRENT, once however often it is applied."""
     edits = edited(CATS, BODY.replace("- <seq=2> Moss is black.\n", ""))
+    of_another_message = replace(CATS, body=parse_body(BODY.replace("<seq=2>", "<seq=6>")))
+    for start in (library(TREES), library(of_another_message)):
+        assert applied(start, edits) is start
     start = library(TREES)
-    assert applied(start, edits) is start
     edits = edited(CATS, BODY.replace("is black", "is a black tom"))
     found = applied(start, edits)
     assert [one.text for one in found.current.entries] == ["Moss is a black tom."]
     assert applied(found, edits) is found
     done = applied(library(), edits)
     assert applied(done, edits) is done
-
-
-def test_the_same_words_of_another_message():
-    """Are another entry, which the edit leaves alone."""
-    other = replace(CATS, body=parse_body(BODY.replace("<seq=2>", "<seq=6>")))
-    edits = edited(CATS, BODY.replace("- <seq=2> Moss is black.\n", ""))
-    start = library(other)
-    assert applied(start, edits) is start
 
 
 def test_after_a_rebuild_under_other_ids():
@@ -234,28 +204,6 @@ def test_an_entry_that_was_merged_meanwhile():
     assert found.parts == {}
 
 
-def test_titles_and_summaries_are_no_edits():
-    """They follow the entries."""
-    after = replace(CATS, summary="mine", body=parse_body(BODY.replace("# Cats", "# Our pets")))
-    assert edited(CATS, after) == []
-
-
-def test_new_words_below_a_new_heading():
-    """Stand at the end of what is above it in the document."""
-    found = applied(library(), edited(CATS, BODY + "\n## Toys\n\n- Moss has a ball.\n"))
-    assert body(found).split("\n\n## Food")[0].endswith("- <seq=40,time=2023-05-08> Moss has a ball.")
-
-
-def test_forgotten_edits_leave_no_word():
-    """Their entries go as all entries do."""
-    edits = edited(CATS, f"{BODY}\nzodiac it is.\n\n- A zenith.\n")
-    found = applied(library(), edits)
-    assert all(word in render(found.documents["topic-0001"]) for word in ("zodiac", "zenith"))
-    left = forget(found, [one.seq for one in edits], tools())
-    assert not any(word in render(left.documents["topic-0001"]).casefold() for word in ("zodiac", "zenith"))
-    assert "Ask her sister." in body(left)
-
-
 @settings(max_examples=60, deadline=None)
 @given(documents, documents)
 def test_what_a_person_left_is_what_memory_says(before, after):
@@ -278,3 +226,37 @@ def test_bare_metadata(kind):
         step = apply(start, [message], tools())
         assert [one.text for one in step.current.entries] == (["Some words."] if kind != "removed" else [])
         assert step.documents == start.documents
+
+
+@settings(max_examples=50, deadline=None)
+@given(documents)
+def test_no_edit_without_a_change(document):
+    """A document that only went through a file has no edits."""
+    assert diff(document, document.with_body(parse(render(document)))) == ()
+
+
+@settings(max_examples=50, deadline=None)
+@given(bodies, bodies, bodies, st.randoms())
+def test_edits_account_for_every_entry(removed, kept, added, random):
+    """Entries before, less removed ones, plus added ones, are the entries now, in words."""
+    mixed = [*kept, *added]
+    random.shuffle(mixed)
+    old, new = Document("x", body=removed + kept), Document("x", body=tuple(mixed))
+    edits = diff(old, new)
+    had, has = (Counter(one.text for one in document.entries) for document in (old, new))
+    took = Counter(edit.before.text for edit in edits if edit.before)
+    brought = Counter(edit.after.text for edit in edits if edit.after)
+    assert took <= had
+    assert had - took + brought == has
+    for edit in edits:
+        assert (edit.before is None) == (edit.kind == "added")
+        assert (edit.after is None) == (edit.kind == "removed")
+
+
+def test_an_index_for_people(tmp_path):
+    """A line for each document: title, link, summary."""
+    found = [Document("a", "cats", body=(Heading("Cats"),)), Document("b", "", body=(Heading("Æ [x]"),))]
+    write_folder(tmp_path / "out", found, "ann", When("2024-03-01T12:00Z"))
+    index = (tmp_path / "out" / INDEX).read_text()
+    assert index.endswith("# Topics\n\n- [Cats](a.md): cats\n- [Æ \\[x\\]](b.md)\n")
+    assert "exported: 2024-03-01T12:00Z" in index

@@ -22,10 +22,13 @@ def entries_of(message: Message, before: Message | None = None, limit: int = 256
 
 
 def test_the_engine_gives_the_seq_the_day_and_the_speaker() -> None:
-    """Seq is never left to a caller or a model; sources follow it."""
+    """Seq is never left to a caller or a model; several entries of a message are numbered."""
     message = replace(said("I adopted a cat from the shelter.", name="Ann")[0], seq=17)
     (entry,) = entries_of(message)
     assert (entry.seq, entry.sources, str(entry.time), entry.source) == ("17", (17,), "2023-05-08", "Ann")
+    assert entry.part == 0
+    (message,) = said("I painted a boat.\n\n- I repaired the roof of my house.")
+    assert [one.part for one in entries_of(message)] == [1, 2]
 
 
 def test_the_assistant_is_marked_even_with_a_name() -> None:
@@ -33,13 +36,6 @@ def test_the_assistant_is_marked_even_with_a_name() -> None:
     assert source_of(Message("x", role="assistant", name="Claude")) == AI
     assert source_of(Message("x", role="user")) is None
     assert source_of(Message("x", role="user", name="AI")) != AI
-
-
-def test_entries_of_one_message_are_numbered() -> None:
-    """They may be filed apart; an only one needs no number."""
-    (message,) = said("I painted a boat.\n\n- I repaired the roof of my house.")
-    assert [one.part for one in entries_of(message)] == [1, 2]
-    assert [one.part for one in entries_of(said("I painted a boat.")[0])] == [0]
 
 
 def test_a_sentence_without_end_is_cut() -> None:
@@ -74,13 +70,21 @@ def test_what_a_model_invents_is_not_kept(fact: dict[str, str]) -> None:
     assert [one.text for one in extract(message, None, by)] == ["I live in Oslo."]
 
 
-def test_a_model_may_say_who_and_when() -> None:
-    """Its words and its date are taken; the seq is ours."""
-    answer = {"facts": [{"message": 1, "text": "Ann lives in Oslo.", "date": "2023-05-01"}]}
+@pytest.mark.parametrize(
+    ("content", "date", "day"),
+    [
+        ("I live in Oslo since the 1st.", "2023-05-01", "2023-05-01"),
+        ("I live in Oslo.", "last year", "2023-05-08"),
+        ("I live in Oslo.", "1999-01-01", "2023-05-08"),
+    ],
+)
+def test_a_model_may_say_who_and_when(content: str, date: str, day: str) -> None:
+    """Its words are taken, and its date where the message names it; the seq is ours."""
+    answer = {"facts": [{"message": 1, "text": "Ann lives in Oslo.", "date": date}]}
     by = tools(answers=lambda _task, _inputs: answer)
-    (message,) = said("I live in Oslo since the 1st.", name="Ann")
+    (message,) = said(content, name="Ann")
     (entry,) = extract(message, None, by)
-    assert (entry.text, str(entry.time), entry.first) == ("Ann lives in Oslo.", "2023-05-01", 1)
+    assert (entry.text, str(entry.time), entry.first) == ("Ann lives in Oslo.", day, 1)
 
 
 def test_what_a_model_invents_is_dropped_alone() -> None:
@@ -91,16 +95,6 @@ def test_what_a_model_invents_is_dropped_alone() -> None:
     (message,) = said("I live in Oslo.\nMy garden cost 300 dollars.", name="Ann")
     found = [one.text for one in extract(message, None, by)]
     assert found == ["Ann lives in Oslo.", "My garden cost 300 dollars."]
-
-
-@pytest.mark.parametrize("day", ["last year", "1999-01-01"])
-def test_a_date_that_the_message_does_not_name_is_not_taken(day: str) -> None:
-    """The fact has the message's own day."""
-    fact = {"message": 1, "text": "The user lives in Oslo.", "date": day}
-    by = tools(answers=lambda _task, _inputs: {"facts": [fact]})
-    (message,) = said("I live in Oslo.")
-    (entry,) = extract(message, None, by)
-    assert (entry.text, str(entry.time)) == ("The user lives in Oslo.", "2023-05-08")
 
 
 QUESTION = Message("How long have you been married to Rosa?", name="Bea", time=NOON, seq=1)
@@ -207,18 +201,10 @@ def test_no_message_is_lost_and_nothing_is_invented(answers: Callable[[list[int]
 
 def test_a_model_that_cannot_be_had_is_not_asked_of_every_half() -> None:
     """All is read without it."""
-    asked = []
-
-    def down(task: str, _inputs: dict[str, Any]) -> Any:
-        asked.append(task)
-        raise ModelUnavailable("gone")
-
-    by = tools(answers=down)
-    messages = batch_of(8)
-    found = list(extracted(messages, {}, by))
-    assert [message.seq for message, _ in found] == list(range(1, 9))
-    assert all(entries for _, entries in found)
-    assert len(asked) == 1
+    made, shown = read_with(lambda _seqs: ModelUnavailable("gone"), batch_of(8))
+    assert len(shown) == 1
+    assert sorted(made) == list(range(1, 9))
+    assert all(made.values())
 
 
 def test_a_model_is_shown_sessions_apart_and_what_came_before() -> None:

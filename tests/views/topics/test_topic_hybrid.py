@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from topic_shelves import CURRENT, EMBEDDER, FIRMS, GARDEN, PEOPLE, facts, ranked, shelf
+from topic_shelves import CURRENT, EMBEDDER, facts, ranked, shelf
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.asker import Asker
@@ -54,21 +54,6 @@ def test_current_counts_among_what_is_picked() -> None:
     assert set(chosen[: len(recent)]) == set(recent)
 
 
-def test_entries_of_a_picked_document_gain() -> None:
-    """The same question, another choice, another order."""
-    unpicked, picked = (
-        [one.place.document for one in read("Where is Globex?", {"documents": ids})[0].hits]
-        for ids in (["topic-0002"], ["topic-0003"])
-    )
-    assert picked.index("topic-0003") < unpicked.index("topic-0003")
-
-
-def test_bm25_adds_what_the_model_missed() -> None:
-    """A heading block of a document that was not picked."""
-    reading, _ = read("Where does the kettle stand?", {"documents": ["topic-0002"]})
-    assert CURRENT.entries[0].text in texts(reading)[:4]
-
-
 def test_what_a_model_picks_comes_in_whole_heading_blocks() -> None:
     """The block of the best entry first, all of it, and then the next."""
     reading, _ = read("Where is the headquarters of Globex?", {"documents": ["topic-0002"]})
@@ -85,19 +70,17 @@ def test_invented_ids_are_left_out() -> None:
     assert not reading.note
 
 
-def test_nothing_but_invented_ids_is_shown_to_the_model_once() -> None:
-    """Then words and vectors choose, and the reading says so."""
-    reading, model = read("Which beans grow?", *[{"documents": ["nowhere"]}] * 2)
-    assert len(model.requests) == reading.model_calls == 2
-    assert "nowhere" in reading.note
-    assert texts(reading)[0] == "Bed number 0 has beans."
-
-
-def test_a_model_that_is_down_costs_a_note_and_no_entry() -> None:
-    """The offline reading stands in."""
-    reading, _ = read("Which beans grow?", ModelUnavailable("gone"))
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [([{"documents": ["nowhere"]}] * 2, "nowhere"), ([ModelUnavailable("gone")], "gone")],
+)
+def test_without_a_choice_words_and_vectors_choose(answers: list[Scripted], says: str) -> None:
+    """Ids that do not exist are shown to the model once; the reading says so, and loses no entry."""
+    reading, model = read("Which beans grow?", *answers)
+    assert len(model.requests) == reading.model_calls == len(answers)
+    assert says in reading.note
     assert texts(reading) == texts(read("Which beans grow?")[0])
-    assert "gone" in reading.note
+    assert texts(reading)[0] == "Bed number 0 has beans."
 
 
 def test_an_empty_library_is_no_trouble() -> None:
@@ -135,27 +118,20 @@ SENTENCES = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 def test_an_index_that_followed_changes_is_the_one_made_anew(
     states: list[list[str]], last: list[str]
 ) -> None:
-    """Document by document, with entries coming, moving and going."""
+    """Document by document, with entries coming, moving and going; the others are not taken apart again."""
     grown = ReadingIndex(Library())
     library = Library()
     for number, state in enumerate([*states, last]):
         changed = facts(state, f"topic-{number % 2}")
         library = library.with_documents([changed] if state else [], [] if state else [changed.id])
-        grown = ReadingIndex(library, grown)
+        before, grown = grown, ReadingIndex(library, grown)
     fresh = ReadingIndex(library)
+    kept = (grown.documents.keys() & before.documents.keys()) - {changed.id, "CURRENT"}
+    assert all(grown.documents[id_] is before.documents[id_] for id_ in kept)
     assert [place.entry for place in grown.places] == [place.entry for place in fresh.places]
     assert (grown.casing.capital, grown.casing.small) == (fresh.casing.capital, fresh.casing.small)
     for term in ("tea", "milk"):
         assert sorted(grown.postings(term)[0].tolist()) == sorted(fresh.postings(term)[0].tolist())
-
-
-def test_unchanged_documents_are_not_taken_apart_again() -> None:
-    """Only what is new costs."""
-    before = ReadingIndex(shelf())
-    grown = GARDEN.with_body((*GARDEN.body, Entry("Moles came.", first=50)))
-    after = ReadingIndex(shelf(PEOPLE, FIRMS, grown), before)
-    same = [id_ for id_ in after.documents if after.documents[id_] is before.documents[id_]]
-    assert same == ["topic-0001", "topic-0002", "CURRENT"]
 
 
 def test_entries_of_one_message_keep_its_order_across_documents() -> None:

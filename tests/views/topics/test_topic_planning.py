@@ -25,8 +25,6 @@ CATS = ["I feed the cat Moss.", "I brush the cat Moss.", "I love the cat Moss."]
 TRADE = ["Globex sells machines in Bergen.", "Globex makes machines in Bergen.", "Globex moved to Bergen."]
 MANY = [f"I repaired bicycle number {n} of school {n % 7} in Oslo." for n in range(60)]
 
-Answers = Callable[[str, dict[str, Any]], Any]
-
 
 def portions(*groups: list[str]) -> list[DraftBlock]:
     numbers = iter(range(1, 1000))
@@ -45,10 +43,6 @@ def all_of(given: list[DraftBlock]) -> list[Entry]:
     return [entry for one in given for entry in one.entries]
 
 
-def planned_by(answers: Answers, given: list[DraftBlock], documents: dict[str, Document]) -> Plan:
-    return plan(given, documents, Work(tools(answers=answers), Library(documents)))
-
-
 def test_a_portion_goes_to_the_document_that_it_is_like() -> None:
     """And what no document is like makes a new one."""
     body = (Heading("Cat"), *map(Entry, CATS[:2]))
@@ -64,60 +58,45 @@ def test_a_portion_goes_to_the_document_that_it_is_like() -> None:
 
 
 def test_content_above_the_limit_is_cut_between_headings_then_between_entries() -> None:
-    """In order, and whole."""
+    """In order, and whole; an entry that is larger alone is planned alone."""
     given = portions(CATS, MANY, TRADE)
     work = Work(tools(), Library())
     found = chunks(given, work)
     assert len(found) > 1
     assert [entry for chunk in found for entry in all_of(chunk)] == all_of(given)
     assert all(work.tokens(all_of(chunk)) <= SMALL.split_tokens for chunk in found)
+    huge = portions([" ".join(["word"] * 1000)], CATS)
+    assert [all_of(chunk) for chunk in chunks(huge, work)] == [all_of(huge[:1]), all_of(huge[1:])]
 
 
-def test_an_entry_above_the_limit_is_planned_alone() -> None:
-    """Cutting ends at an entry."""
-    given = portions([" ".join(["word"] * 1000)], CATS)
-    assert [entry for chunk in chunks(given, Work(tools(), Library())) for entry in all_of(chunk)] == all_of(
-        given
-    )
-
-
-def test_an_invalid_plan_is_retried_on_halves() -> None:
-    """A model that can only place two blocks at a time still places all."""
+@pytest.mark.parametrize(
+    ("most", "depth", "titles", "calls"),
+    [
+        (2, 5, {"Small"}, None),  # a model that places two blocks at a time still places all
+        (0, 1, {f"Group {n}" for n in range(1, 7)}, 2 * 3),  # each is put right once in vain, then calls end
+        (-1, 5, None, 1),  # one that is not there is not asked again and again
+    ],
+)
+def test_an_invalid_plan_is_retried_on_halves(
+    most: int, depth: int, titles: set[str] | None, calls: int | None
+) -> None:
+    """In the last resort each block is a new document; none is lost."""
+    asked: list[str] = []
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:
+        asked.append(task)
         blocks = [one["block"] for one in inputs["blocks"]]
-        if len(blocks) > 2:
+        if most < 0:
+            return ModelUnavailable("down")
+        if len(blocks) > most:
             return "not JSON"
         return {"updates": [], "new_documents": [{"title": "Small", "blocks": blocks}]}
 
     given = portions(*([text] for text in CATS + TRADE))
-    planned = planned_by(answers, given, {})
-    assert list(planned.new) == ["Small"]
+    planned = plan(given, {}, Work(tools(replace(SMALL, plan_depth=depth), answers), Library()))
+    assert titles is None or set(planned.new) == titles
     assert everything(planned) == all_of(given)
-
-
-def test_in_the_last_resort_each_block_is_a_new_document() -> None:
-    """And the calls end."""
-    calls = []
-    given = portions(*([text] for text in CATS + TRADE))
-    by = tools(replace(SMALL, plan_depth=1), answers=lambda task, _: calls.append(task) or "no plan")
-    planned = plan(given, {}, Work(by, Library()))
-    assert list(planned.new) == [one.title for one in given]
-    assert everything(planned) == all_of(given)
-    assert len(calls) == 2 * 3  # the whole and two halves, each put right once in vain
-
-
-def test_a_model_that_is_not_there_is_not_asked_again_and_again() -> None:
-    """One refusal, and the plan is made without it."""
-    calls: list[str] = []
-
-    def answers(task: str, _inputs: dict[str, Any]) -> Any:
-        calls.append(task)
-        return ModelUnavailable("down")
-
-    given = portions(*([text] for text in CATS + TRADE))
-    assert everything(planned_by(answers, given, {})) == all_of(given)
-    assert len(calls) == 1
+    assert calls is None or len(asked) == calls
 
 
 BAD_PLANS: dict[str, Callable[[list[int]], Any]] = {
@@ -158,7 +137,9 @@ BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
     "drops": lambda n: _rewritten([{"entries": [one]} for one in n[1:]]),
     "doubles": lambda n: _rewritten([{"entries": [one]} for one in [*n, *n]]),
     "invents": lambda n: _rewritten([{"entries": [one]} for one in [*n, 9999]]),
-    "lumps together": lambda n: _rewritten([{"entries": n}]),
+    "lumps together": lambda n: _rewritten(
+        [{"entries": n, "text": "I feed and brush and love the cat Moss."}]
+    ),
     "rewords": lambda n: _rewritten([{"entries": [one], "text": "The user has hobbies."} for one in n]),
     "empties": lambda _: {"sections": []},
     "supersedes backwards": lambda n: _rewritten(
@@ -271,55 +252,6 @@ def test_a_rewriting_of_a_document_is_followed() -> None:
     assert document.summary == "cat; Moss is brushed."
 
 
-def test_entries_that_a_model_would_join_stay_apart() -> None:
-    """Each with its own words and source."""
-
-    def rewrite(one: dict[str, Any]) -> Any:
-        lines = [{"entries": _lines(one), "text": "I feed and brush and love the cat Moss."}]
-        return {"sections": [{"heading": "Moss", "lines": lines}]}
-
-    library = twice_filed(filing(rewrite=rewrite))
-    assert sorted(texts(library)) == sorted(CATS)
-
-
-def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
-    """One call for all that a flush changes; an entry that is put into another document stays in its own."""
-    calls: list[Any] = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        calls.append((task, inputs))
-        if task == "topics.plan_updates":
-            blocks = [one["block"] for one in inputs["blocks"]]
-            known = [one["id"] for one in inputs["documents"]]
-            if known:
-                pairs = zip(known, (blocks[:1], blocks[1:]), strict=False)
-                return {
-                    "updates": [{"document": doc_id, "blocks": some} for doc_id, some in pairs],
-                    "new_documents": [],
-                }
-            new = [{"title": "Cats", "blocks": blocks[:1]}, {"title": "Trade", "blocks": blocks[1:]}]
-            return {"updates": [], "new_documents": new}
-        if task == "topics.rewrite_current":
-            numbers = _lines(inputs)
-            sections = [{"heading": "a", "entries": numbers[:1]}, {"heading": "b", "entries": numbers[1:]}]
-            return {"sections": sections}
-        if task == "topics.rewrite_documents":
-            every = [n for one in inputs["documents"] for n in _lines(one)]
-            return _each(inputs, lambda _: _rewritten([{"entries": [n]} for n in every]))
-        return "none"
-
-    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000, merge_tokens=1), answers)
-    messages = said(CATS[0], TRADE[0])
-    later = [replace(one, seq=9 + one.seq) for one in said(CATS[1], TRADE[1])]
-    library, _ = fed(later, by, filed(messages, by))
-    library = flush(library, by)
-    assert [len(inputs["documents"]) for task, inputs in calls if task == "topics.rewrite_documents"] == [2]
-    assert [sorted(entry.text for entry in one.entries) for one in library.documents.values()] == [
-        sorted([CATS[0], CATS[1]]),
-        sorted([TRADE[0], TRADE[1]]),
-    ]
-
-
 def changed(*contents: str) -> list[tuple[Document, list[DraftBlock]]]:
     """A document of each, with what it says again as a new block."""
     documents = [filed(said(content), tools()).documents["topic-0001"] for content in contents]
@@ -347,21 +279,22 @@ def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
     assert asked == [4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1]  # each that fails is put right once in vain
 
 
-def test_what_a_half_says_of_a_document_of_the_other_half_is_not_kept() -> None:
-    """The other half's own answer stands, whichever came last."""
+def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
+    """One call for all; an entry that is put into another document stays in its own."""
     changes = changed(CATS[0], TRADE[0])
+    asked: list[int] = []
 
     def answers(_task: str, inputs: dict[str, Any]) -> Any:
-        if len(inputs["documents"]) > 1:
-            return "not JSON"
-        (one,) = inputs["documents"]
-        anew = {"sections": [{"heading": "Anew", "entries": _lines(one)[-1:]}]}
-        other = {"document": "topic-0001", "sections": []}
-        own = {"document": one["document"], **anew}
-        return {"documents": [own] if own["document"] == "topic-0001" else [own, other]}
+        asked.append(len(inputs["documents"]))
+        every = [n for one in inputs["documents"] for n in _lines(one)]
+        return _each(inputs, lambda _: _rewritten([{"entries": [n]} for n in every]))
 
-    made = list(rewrite_documents(changes, Work(tools(answers=answers), Library())))
-    assert all("Anew" in [one.title for one in document.headings] for document, _ in made)
+    made = [document for document, _ in rewrite_documents(changes, Work(tools(answers=answers), Library()))]
+    assert [sorted(entry.text for entry in one.entries) for one in made] == [
+        [CATS[0], f"{CATS[0]} again"],
+        [TRADE[0], f"{TRADE[0]} again"],
+    ]
+    assert asked == [2]
 
 
 def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
@@ -426,24 +359,6 @@ def test_what_is_merged_is_written_anew() -> None:
     assert kept(library) == extracted(messages, tools())
 
 
-def test_a_long_merged_document_is_not_sent_whole() -> None:
-    """An entry below another heading in like words is shown, and nothing of it is lost."""
-    entries = [Entry(text, first=n) for n, text in enumerate([*MANY[:30], *CATS[:2]], 1)]
-    body = (Heading("All", 1), Heading("One", 2), *entries[:-1], Heading("Two", 2), entries[-1])
-    shown: list[str] = []
-
-    def answers(_task: str, inputs: dict[str, Any]) -> Any:
-        (one,) = inputs["documents"]
-        shown.extend(line for part in one["old"] for line in part["entries"])
-        return _each(inputs, lambda one: BAD_REWRITES["faithful"](_lines(one)))
-
-    merged = Document("topic-0001", body=body)
-    ((made, _),) = rewrite_documents([(merged, ())], Work(tools(answers=answers), Library()))
-    assert len(shown) == 16
-    assert all(any(text in line for line in shown) for text in CATS[:2])
-    assert len(made.entries) == len(entries)
-
-
 @pytest.mark.parametrize("of_a_new_one", [True, False])
 def test_a_summary_with_an_invented_name_is_not_kept(of_a_new_one: bool) -> None:
     """The document is; its summary is made without the model."""
@@ -468,39 +383,26 @@ def test_telling_words_of_a_summary_may_be_new() -> None:
 
 
 def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
-    """Documents that it left apart are not offered again until another comes."""
+    """Of documents with similar summaries; those that it left apart are not offered until another comes."""
     calls: list[Any] = []
-    answers = filing(apart=True, calls=calls)
-    by = tools(
-        replace(SMALL, current_threshold_tokens=9000, split_tokens=9000, merge_similarity=-1.0), answers
-    )
-    library = filed(said(*CATS[:3], *TRADE[:3]), by)
-    (asked,) = [inputs for task, inputs in calls if task == "topics.choose_merges"]
-    assert len(asked["documents"]) == len(library.documents) > 1
+    large = replace(SMALL, current_threshold_tokens=9000, split_tokens=9000)
+    talk = said(*CATS[:3], *TRADE[:3])
+
+    def asked() -> list[Any]:
+        assert "topics.plan_updates" in [task for task, _ in calls]
+        return [inputs["documents"] for task, inputs in calls if task == "topics.choose_merges"]
+
+    filed(talk, tools(replace(large, merge_similarity=1.0), filing(apart=True, calls=calls)))
+    assert asked() == []
+    by = tools(replace(large, merge_similarity=-1.0), filing(apart=True, calls=calls))
+    library = filed(talk, by)
+    assert [len(documents) for documents in asked()] == [len(library.documents)]
+    assert len(library.documents) > 1
     calls.clear()
-    library, _ = fed(
-        [
-            replace(one, seq=20 + one.seq)
-            for one in said("I bought a blue kayak in Bergen.", "The kayak costs 900 dollars.")
-        ],
-        by,
-        library,
-    )
+    later = said("I bought a blue kayak in Bergen.", "The kayak costs 900 dollars.")
+    library, _ = fed([replace(one, seq=20 + one.seq) for one in later], by, library)
     flush(library, by)
-    assert "topics.plan_updates" in [task for task, _ in calls]
-    assert "topics.choose_merges" not in [task for task, _ in calls]
-
-
-def test_a_model_is_shown_only_documents_with_similar_summaries() -> None:
-    """It selects among small ones that may belong together; where there are none, it is not asked."""
-    calls: list[Any] = []
-    filed(
-        said(*CATS[:3], *TRADE[:3]),
-        tools(replace(SMALL, merge_similarity=1.0), filing(apart=True, calls=calls)),
-    )
-    tasks = [task for task, _ in calls]
-    assert "topics.plan_updates" in tasks
-    assert "topics.choose_merges" not in tasks
+    assert asked() == []
 
 
 def test_many_rows_are_grouped_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Tasks: prompts that exist, inputs that are sent, answers that are checked."""
+"""What is shown to a model that consolidates, and how its answers are checked."""
 
 from __future__ import annotations
 
@@ -8,31 +8,16 @@ from typing import Any
 import pytest
 
 from zibaldone.models.task import Task
+from zibaldone.views.topics.consolidate.extraction import left_out
+from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.tasks import (
-    BlockShown,
-    ChooseMerges,
-    DocumentOpened,
-    Extract,
-    PlanUpdates,
-    RewriteCurrent,
-    RewriteDocuments,
-    shown_entries,
-    shown_sections,
-)
+from zibaldone.views.topics.tasks import BlockShown, ChooseMerges, PlanUpdates, shown_entries, shown_sections
 
-GIVEN = {1: Entry("I live in Oslo.", first=1), 2: Entry("I bake bread.", first=2)}
-SHOWN = shown_sections(GIVEN, {1: "Home"})
 DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 
-EXTRACT = Extract((("1 (2023-05-08) the user: I live in Oslo.",),), (), frozenset({1}))
-CURRENT = RewriteCurrent(shown_entries(GIVEN))
-OPENED = DocumentOpened("topic-0001", "Home", SHOWN[:1], SHOWN[1:])
-DOCUMENT = RewriteDocuments((OPENED,))
 PLAN = PlanUpdates((BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))), DOCUMENTS)
 MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
-TASKS: list[Task[Any]] = [EXTRACT, CURRENT, DOCUMENT, PLAN, MERGES]
 
 
 def test_a_day_is_told_where_it_changes() -> None:
@@ -49,42 +34,79 @@ def test_a_day_is_told_where_it_changes() -> None:
     assert "2024-03-01" in other.entries[0]  # below another heading it stands first
 
 
-def refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
+def placed(blocks: list[int], document: str = "topic-0001") -> dict[str, Any]:
+    """A plan that puts these blocks into a document."""
+    return {"updates": [{"document": document, "blocks": blocks}], "new_documents": []}
+
+
+@pytest.mark.parametrize(
+    ("task", "answer", "fault"),
+    [
+        (MERGES, {"groups": [["topic-0001", "topic-0009"]]}, "no documents"),
+        (MERGES, {"groups": [["topic-0001", "topic-0002"], ["topic-0002", "topic-0003"]]}, "twice"),
+        (MERGES, {"groups": [["topic-0001"]]}, "2 to 4"),
+        (MERGES, {"groups": [[one.id for one in DOCUMENTS]]}, "2 to 4"),
+        (ChooseMerges(DOCUMENTS, 4, 700), {"groups": [["topic-0001", "topic-0002"]]}, "tokens"),
+        (PLAN, placed([1, 2], "topic-0009"), "no documents"),
+        (PLAN, placed([1]), "one place"),
+        (PLAN, placed([1, 2, 2]), "one place"),
+        (PLAN, placed([1, 2, 3]), "one place"),
+        (PLAN, {"updates": [], "new_documents": [{"title": "x", "blocks": [1, 2, 2]}]}, "one place"),
+    ],
+)
+def test_a_bad_answer_is_refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
+    """Merges are disjoint groups of two to four small documents; a plan places every block once."""
     with pytest.raises(ValueError, match=fault):
         task.check(task.result.model_validate(answer))
 
 
-@pytest.mark.parametrize(
-    ("groups", "fault"),
-    [
-        ([["topic-0001", "topic-0009"]], "no documents"),
-        ([["topic-0001", "topic-0002"], ["topic-0002", "topic-0003"]], "twice"),
-        ([["topic-0001"]], "2 to 4"),
-        ([[one.id for one in DOCUMENTS]], "2 to 4"),
-    ],
-)
-def test_merges_are_disjoint_groups_of_two_to_four(groups: list[list[str]], fault: str) -> None:
-    """Groups are of documents that are listed."""
-    refused(MERGES, {"groups": groups}, fault)
+GIVEN = {
+    1: Entry("I live in Oslo with 2 cats.", first=1, time=When("2023-05-08")),
+    5: Entry("I live in Rome.", first=5, time=When("2023-06-01")),
+}
 
 
-def test_a_merge_stays_below_the_size_of_a_document() -> None:
-    """Else it would be split again."""
-    tight = ChooseMerges(DOCUMENTS, 4, 700)
-    refused(tight, {"groups": [["topic-0001", "topic-0002"]]}, "tokens")
+def test_only_older_entries_are_superseded() -> None:
+    """The newest holds, whatever a model thinks."""
+    assert may_supersede(GIVEN, 1, 5)
+    assert not any(may_supersede(GIVEN, *wrong) for wrong in ((5, 1), (1, 1), (1, 77)))
 
 
 @pytest.mark.parametrize(
-    ("blocks", "document", "fault"),
+    ("said", "facts", "lost"),
     [
-        ([1, 2], "topic-0009", "no documents"),
-        ([1], "topic-0001", "one place"),
-        ([1, 2, 2], "topic-0001", "one place"),
-        ([1, 2, 3], "topic-0001", "one place"),
+        ("I met Rosa Diaz.", [], True),
+        ("My garden cost 300 dollars.", ["Ann has a garden."], True),
+        ("I met Rosa Diaz, Melanie.", ["Ann met Rosa.", "She is called Diaz."], False),
+        ("I planted roses on the 7th.", ["Ann planted roses. 2024-03-07"], False),
+        ("I love roses.", [], False),
     ],
 )
-def test_a_plan_places_every_block_once(blocks: list[int], document: str, fault: str) -> None:
-    """In a document that is there."""
-    refused(PLAN, {"updates": [{"document": document, "blocks": blocks}], "new_documents": []}, fault)
-    if fault != "no documents":
-        refused(PLAN, {"updates": [], "new_documents": [{"title": "x", "blocks": blocks}]}, fault)
+def test_an_extraction_keeps_names_and_numbers(said: str, facts: list[str], *, lost: bool) -> None:
+    """In any of the facts, or in its date; what nobody will look for may be left out, and who is called."""
+    told = [Entry(fact) for fact in facts]
+    assert bool(left_out(told, [Entry(said)], said, ("Ann", "Melanie"))) == lost
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "fits"),
+    [
+        (("Ann lives in Rome.", "Ann"), ("Ann likes tea.", "Ann"), False),
+        (("Ann lives in Rome.", None), ("Ann likes tea.", None), False),
+        (("Ann lives in Rome.", "Bea"), ("Ann likes tea.", "Ann"), False),
+        (("I live in Rome.", "Ann"), ("I live in Oslo.", "Bea"), False),
+        (("I bought roses (2023-05-07).", "Ann"), ("I painted a boat (2023-06-07).", "Ann"), False),
+        (("Ann lives in Rome.", None), ("Ann moved from Rome to Oslo.", None), True),
+        (("I live in Rome.", "Ann"), ("I moved from Rome to Oslo.", "Ann"), True),
+        (("I live in Rome.", "Ann"), ("Ann moved from Rome to Oslo.", "Bea"), True),
+        (("I ordered chairs for the workshop, 20 of them.", "Ann"), ("Make that 30.", "Ann"), True),
+        (("I ordered chairs for the workshop, 20 of them.", "Ann"), ("Make that 30.", "Bea"), False),
+        (("The capital of Norland is Ulm.", "Ann"), ("The capital of Norland is Ash.", "Bea"), True),
+    ],
+)
+def test_an_entry_is_superseded_by_one_about_the_same(
+    older: tuple[str, str | None], newer: tuple[str, str | None], *, fits: bool
+) -> None:
+    """Being older is not enough."""
+    given = {n: Entry(text, first=n, source=who) for n, (text, who) in enumerate((older, newer), 1)}
+    assert may_supersede(given, 1, 2) == fits

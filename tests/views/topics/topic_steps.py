@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
-
-from pydantic import BaseModel
+from functools import partial
+from typing import Any
 
 from zibaldone.core import Message
-from zibaldone.errors import ModelFailed
-from zibaldone.models.asker import TaskAnswer
-from zibaldone.models.base import ChatRequest
-from zibaldone.models.task import Task
+from zibaldone.models.asker import Asker
+from zibaldone.models.meter import Meter
+from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate import extraction
@@ -24,7 +21,6 @@ from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import Entry
 
-R = TypeVar("R", bound=BaseModel)
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 SMALL = Consolidation(
     current_threshold_tokens=200,
@@ -40,39 +36,14 @@ def count(texts: Sequence[str]) -> list[int]:
     return [len(text.replace(",", " ").replace("=", " ").split()) for text in texts]
 
 
-class Asking:
-    """Asks a scripted model as the Asker does: repairs once, then falls back."""
-
-    def __init__(self, model: ScriptedModel) -> None:
-        self.model = model
-
-    def __call__(self, task: Task[R]) -> TaskAnswer[R]:
-        """The answer, checked."""
-        fault = ""
-        for calls in (1, 2):
-            try:
-                reply = self.model.chat(ChatRequest(task.name, task.turns(), task.schema()))
-            except ModelFailed as error:
-                return TaskAnswer(task.offline(), str(error), "offline", calls)
-            try:
-                result: Any = task.result.model_validate_json(reply.text)
-                task.check(result)
-            except ValueError as error:
-                fault = str(error)
-                continue
-            return TaskAnswer(result, "", "scripted", calls, 10, 5)
-        return TaskAnswer(task.offline(), fault, "offline", 2, 20, 10, unusable=True)
-
-
 def tools(
     settings: Consolidation = SMALL, answers: Callable[[str, dict[str, Any]], Any] | None = None
 ) -> Workbench:
     """Without a model, or with one that is told the task's name and inputs."""
     asking = None
     if answers is not None:
-        asking = Asking(
-            ScriptedModel(lambda request: answers(request.task, json.loads(request.turns[1].content)))
-        )
+        model = ScriptedModel(lambda request: answers(request.task, json.loads(request.turns[1].content)))
+        asking = partial(Asker(model, Meter(None), shared_static_embedder()).ask, user="ann")
     return Workbench(HashEmbedder(32).embed, count, asking, settings)
 
 
@@ -84,11 +55,6 @@ def said(
         Message(content, role=role, name=name, time=NOON + apart * (seq - 1), seq=seq)
         for seq, content in enumerate(contents, 1)
     ]
-
-
-def numbered(messages: Iterable[Message]) -> list[Message]:
-    """With seqs from 1."""
-    return [replace(one, seq=seq, time=one.time or NOON) for seq, one in enumerate(messages, 1)]
 
 
 def extract(message: Message, before: Message | None, by: Workbench) -> tuple[Entry, ...]:
@@ -131,9 +97,9 @@ def kept(library: Library) -> Counter[tuple[int, str]]:
     return Counter((one.first, one.text) for one in library.origins())
 
 
-def texts(library: Library, *, current: bool | None = None) -> list[str]:
-    """Texts of entries, all or only those that are current (or not)."""
-    return [one.text for one in library.entries() if current is None or one.current == current]
+def texts(library: Library) -> list[str]:
+    """Texts of all entries."""
+    return [one.text for one in library.entries()]
 
 
 def one(library: Library, text: str) -> Entry:

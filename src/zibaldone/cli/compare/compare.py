@@ -9,8 +9,11 @@ from __future__ import annotations
 import secrets
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import fmean, median
 
@@ -27,12 +30,6 @@ from zibaldone.storage.encryption import KEY_BYTES
 
 SYSTEMS = ("bm25", "hybrid", "messages", "zibaldone", "chunks", "topics", "hierarchy")
 BUDGETS_TOKENS = (250, 500, 1000)
-
-Progress = Callable[[str, int, int], None]  # (what is going on, done, of; 0 where nobody knows)
-
-
-def silent(what: str, done: int, of: int) -> None:
-    """A progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class Comparison:
             Column("budget", lambda row: row.budget_tokens),
             Column("evidence", lambda row: share(row.evidence_recall)),
             Column("", lambda row: error(row.evidence_recall)),
-            *(_kind(kind) for kind in self.rows[0].by_kind),
+            *(Column(kind, partial(_share_of, kind)) for kind in self.rows[0].by_kind),
             Column("tokens", lambda row: row.tokens_mean, ".0f"),
             Column("ms", lambda row: row.recall_ms, ".1f"),
         ]
@@ -80,7 +77,7 @@ def compare(
     systems: Sequence[str] = SYSTEMS,
     budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
     most_of_a_kind: int = MOST_OF_A_KIND,
-    progress: Progress = silent,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Comparison:
     """Ask each system at each budget; `questions` is a file of the user's, else they are made from the log.
 
@@ -92,12 +89,13 @@ def compare(
         raise InvalidInput(f"user {user!r} has no messages: nothing to compare on")
     own = read_questions(questions, stored) if questions else made_questions(stored, most_of_a_kind)
     rows: list[ComparedRow] = []
+    memory.path.mkdir(parents=True, exist_ok=True)  # beside a database on a server there may be none yet
     with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
         key = secrets.token_bytes(KEY_BYTES) if memory.admin.encrypted else None  # gone with the copies
         embedder = memory._wiring.embedder  # noqa: SLF001 - what it recalls with
         tools = Equipment(embedder, Path(folder), key=key)
         for done, name in enumerate(systems):
-            progress(name, done, len(systems))
+            progress(done, len(systems))
             rows += _rows(name, tools, stored, own, budgets_tokens)
     put = tuple((question.kind, question.text) for question in own)
     return Comparison(user, len(stored), put, questions is None, tuple(rows))
@@ -113,28 +111,23 @@ def _rows(
     system = make_system(name, tools)
     try:
         system.take(stored)
-        system.recall(
-            questions[0].text, budgets[0], questions[0].now
-        )  # untimed: what the first one pays for all
+        system.recall(questions[0].text, budgets[0], questions[0].now)  # untimed: the first pays for all
         for budget in budgets:
-            shares: list[tuple[str, float | None]] = []
+            shares: dict[str, list[float | None]] = defaultdict(list)  # by kind
             tokens, times = [], []
             for question in questions:
                 began = time.perf_counter()
                 recalled = system.recall(question.text, budget, question.now)
                 times.append((time.perf_counter() - began) * 1000)
                 tokens.append(recalled.tokens)
-                recalled_share = share_found(question.evidence, recalled.units) if question.evidence else None
-                shares.append((question.kind, recalled_share))
-            by_kind = {
-                kind: Mean.of(found for of, found in shares if of == kind)
-                for kind in dict.fromkeys(kind for kind, _ in shares)
-            }
-            everything = Mean.of(found for _, found in shares)
+                known = share_found(question.evidence, recalled.units) if question.evidence else None
+                shares[question.kind].append(known)
+            by_kind = {kind: Mean.of(values) for kind, values in shares.items()}
+            everything = Mean.of(chain.from_iterable(shares.values()))
             yield ComparedRow(name, budget, everything, by_kind, fmean(tokens), median(times))
     finally:
         system.close()
 
 
-def _kind(kind: str) -> Column:
-    return Column(kind, lambda row: share(row.by_kind[kind]))
+def _share_of(kind: str, row: ComparedRow) -> str:
+    return share(row.by_kind[kind])

@@ -36,8 +36,8 @@ class OwnQuestion:
     kind: str
     text: str
     evidence: tuple[str, ...]  # texts whose words a recall has to hold
-    seqs: tuple[int, ...]  # of the messages that hold them
     now: datetime | None = None
+    seqs: tuple[int, ...] = ()  # of the messages that hold it, where the question was made of one
 
 
 def read_questions(path: Path, messages: Sequence[Message]) -> list[OwnQuestion]:
@@ -66,13 +66,10 @@ def read_questions(path: Path, messages: Sequence[Message]) -> list[OwnQuestion]
         if not isinstance(wanted, list):
             raise InvalidInput(f"{where}: evidence must be a list of seqs and texts")
         evidence = tuple(_wanted(some, by_seq, where) for some in wanted)
-        seqs = sorted({seq for some in wanted for seq in _holding(some, messages)})
         kind = given.get("kind", OWN)
         if not isinstance(kind, str):
             raise InvalidInput(f"{where}: kind must be a word")
-        questions.append(
-            OwnQuestion(f"line {number}", kind, given["question"], evidence, tuple(seqs), _end(messages))
-        )
+        questions.append(OwnQuestion(f"line {number}", kind, given["question"], evidence, _end(messages)))
     if not questions:
         raise InvalidInput(f"{str(path)!r} has no questions: give a JSON object a line")
     return questions
@@ -86,18 +83,10 @@ def _wanted(given: object, by_seq: Mapping[int, Message], where: str) -> str:
     raise InvalidInput(f"{where}: evidence {given!r} is neither a seq of this user's messages nor a text")
 
 
-def _holding(given: int | str, messages: Sequence[Message]) -> list[int]:
-    """The seqs of the messages that evidence is: the one given, or those that say a text."""
-    if isinstance(given, int):
-        return [given]
-    text = " ".join(given.split()).casefold()
-    return [message.seq for message in messages if text in " ".join(message.content.split()).casefold()]
-
-
 def made_questions(messages: Sequence[Message], most: int = MOST_OF_A_KIND) -> list[OwnQuestion]:
     """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none."""
     questions = [
-        OwnQuestion(f"{kind} {number}", kind, question, (evidence,), (seq,), _end(messages))
+        OwnQuestion(f"{kind} {number}", kind, question, (evidence,), _end(messages), (seq,))
         for kind, sayings in (("day", _of_days(messages)), ("name", _of_names(messages)))
         for number, (question, evidence, seq) in enumerate(_spread(list(sayings), most), 1)
     ]

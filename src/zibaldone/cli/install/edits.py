@@ -63,7 +63,7 @@ class Change:
 
 def put_in(edit: ConfigEdit) -> Change:
     """The change that puts ours into a file; nothing is written yet. Raises InvalidInput, with the file."""
-    before = _read(edit.path)
+    before = read(edit.path)
     with _named(edit.path):
         keeps = before is not None and edit.ours(before) is None
         return Change(edit.path, before, edit.put(before), keeps=keeps)
@@ -71,7 +71,7 @@ def put_in(edit: ConfigEdit) -> Change:
 
 def taken_out(edit: ConfigEdit) -> Change:
     """The change that takes ours out of a file again. Raises as `put_in`."""
-    before, kept = _read(edit.path), _read(_backup_of(edit.path.resolve()))
+    before, kept = read(edit.path), read(_backup_of(edit.path.resolve()))
     with _named(edit.path):
         ours = None if before is None else edit.ours(before)
         if before is None or ours is None:
@@ -217,7 +217,8 @@ def _written(value: Any, depth: int) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + _INDENT * depth)
 
 
-def _read(path: Path) -> str | None:
+def read(path: Path) -> str | None:
+    """A file's text; None where there is none. Raises InvalidInput."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from zibaldone.cli.client import default_folder
 from zibaldone.cli.hook import EVENTS
+from zibaldone.cli.input import default_folder
 from zibaldone.cli.install.edits import ConfigEdit, JsonMember, TomlTables, WholeFile
 from zibaldone.cli.mcp import Local, codex_lines, server_entry
 

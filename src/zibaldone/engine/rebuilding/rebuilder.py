@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
+from typing import Final, Literal, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.core.fork_safety import ForkSafeLock
@@ -16,16 +16,12 @@ from zibaldone.engine.ingest import Progress
 from zibaldone.engine.leases import LeaseLost
 from zibaldone.engine.maintenance import Behind, Check, Hold
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus, diff
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
-from zibaldone.models.meter import Meter, Prices
+from zibaldone.models.meter import Meter
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Generation, View, ViewStore
-
-if TYPE_CHECKING:
-    from zibaldone.engine.rebuilding.estimate import RebuildEstimate
 
 V = TypeVar("V", bound=View)
 R = TypeVar("R")
@@ -162,12 +158,11 @@ class Rebuilder:
         self._wire, self._own_chat = wire, name_of(chat)
         self.variants = Variants(database, self._own_chat)
 
-    def rebuild(self, user: str, view: View, progress: Progress | None) -> BuildStatus:
+    def rebuild(self, user: str, view: View, progress: Progress | None) -> None:
         """Rebuild the user's serving build with its own models, and let the new one serve at once."""
         serving = self.variants.serving(user, view)
         with inspection.damage_is_named(self._database, user, [view]):
             self._rebuild(user, serving, self._steps(user, progress))
-        return self.builds(user, view)
 
     def _rebuild(self, user: str, view: View, on_step: Callable[[int], None]) -> None:
         while self._hold is not None:
@@ -182,7 +177,7 @@ class Rebuilder:
         view: View,
         models: tuple[ChatModel | None, Embedder] | None,
         progress: Progress | None,
-    ) -> BuildStatus:
+    ) -> None:
         """Make a build with these models, or with the memory's own, beside the serving one."""
         variant = ViewVariant(of_view.compared(view), self._own_chat)
         if models is not None:
@@ -196,37 +191,8 @@ class Rebuilder:
             self.variants.grows(user, variant)
             step = self._steps(user, progress)
             maintenance.grow(self._database, variant.view, generation, on_step=step, at_once=True)
-        return self.builds(user, view)
 
-    def estimate(
-        self,
-        user: str,
-        view: View,
-        chat: ChatModel | None,
-        free: Embedder,
-        prices: Prices | None,
-    ) -> RebuildEstimate:
-        """Estimate a rebuild with this chat model, or none; `free` is an embedder that costs nothing."""
-        from zibaldone.engine.rebuilding.estimate import estimate
-
-        of_view.compared(view)
-
-        def make(counting: Embedder, asker: Asker) -> View:
-            return self._wire(counting, asker, None)[view.name]
-
-        asks_model = chat is not None
-        tokenizer = self._tokenizer
-        return estimate(self._database, user, make, free, tokenizer, asks_model=asks_model, prices=prices)
-
-    def builds(self, user: str, view: View) -> BuildStatus:
-        """Read the builds of a user's view."""
-        return of_view.builds(self._database, user, view)
-
-    def diff(self, user: str, view: View) -> BuildDiff:
-        """Compare the other build with the serving one."""
-        return diff(self._database, user, of_view.compared(view))
-
-    def switch(self, user: str, view: View, progress: Progress | None) -> BuildStatus:
+    def switch(self, user: str, view: View, progress: Progress | None) -> None:
         """Let the build beside serve. Raises InvalidInput if its models are not known here."""
         with self._database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
@@ -240,24 +206,12 @@ class Rebuilder:
         assert made_by is not None
         of_view.switch(self._database, user, made_by, on_step=self._steps(user, progress))
         self.variants.grow_no_more(user, view.name)
-        return self.builds(user, view)
 
     def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
         """True if the build has read the whole log, or its chat model is known here."""
         with self._database.read(user) as connection:
             is_complete = cursor >= log.state(connection, user).last_seq
         return is_complete or self.variants.has_chat(chat)
-
-    def rollback(self, user: str, view: View) -> BuildStatus:
-        """Let the kept build serve again."""
-        of_view.rollback(self._database, user, view)
-        return self.builds(user, view)
-
-    def discard(self, user: str, view: View) -> BuildStatus:
-        """Remove the build that does not serve."""
-        of_view.discard(self._database, user, view)
-        self.variants.grow_no_more(user, view.name)
-        return self.builds(user, view)
 
     def keep_in_step(
         self,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,39 +77,50 @@ _PAGE_BYTES = 4096  # of a database; a leftover's place is told as finely as thi
 Hit = tuple[str, bytes, Occurrence]  # where, the bytes around, what was found
 
 
-def look_through_folder(
-    database: Database, own_folders: Iterable[str], of_user: TextNeedles, of_all: TextNeedles
-) -> Iterator[tuple[LookedAt, list[Hit]]]:
-    """Search every file of the memory's folder: the database, its logs, blocks, indexes, crash remains.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The needles: `of_user` in what is the user's own, and `of_all`, which excuse more, in all else."""
 
-    Files in `own_folders` (names of the user's folders) are searched for `of_user`, all others for `of_all`.
-    """
-    own = set(own_folders)
+    user: str
+    of_user: TextNeedles
+    of_all: TextNeedles
+
+    @property
+    def folders(self) -> set[str]:
+        """Names of the user's own folders: of blocks and KV pools, and of indexes."""
+        name = self.user.encode("utf-8", "surrogatepass")
+        return {blake2b(name, digest_size=size).hexdigest() for size in (8, 16)}
+
+    def below(self, folders: Iterable[str]) -> TextNeedles:
+        """The needles for what lies in these folders."""
+        return self.of_all if self.folders.isdisjoint(folders) else self.of_user
+
+    def of(self, owner: object) -> TextNeedles:
+        """The needles for rows of an owner: a user's name, or its digest."""
+        return self.of_user if owner in (self.user, owner_of(self.user)) else self.of_all
+
+
+def look_through_folder(database: Database, wanted: Wanted) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search every file of the memory's folder: the database, its logs, blocks, indexes, crash remains."""
     for path in sorted(database.folder.rglob("*")):
         if not path.is_file() or path.is_symlink():
             continue
         inside = path.relative_to(database.folder)
-        needles = of_user if own.intersection(inside.parts[:-1]) else of_all
+        needles = wanted.below(inside.parts[:-1])
         yield _look_at(_forms_of(database, path), "file", inside.as_posix(), needles)
 
 
-def look_through_bucket(
-    database: Database, own_folders: Iterable[str], of_user: TextNeedles, of_all: TextNeedles
-) -> Iterator[tuple[LookedAt, list[Hit]]]:
-    """Search every object of the memory's bucket, as `look_through_folder` does. Raises StorageError."""
+def look_through_bucket(database: Database, wanted: Wanted) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search every object of the memory's bucket. Raises StorageError."""
     if database.bucket is None:
         return
-    own = set(own_folders)
-    for key, _, _ in database.bucket.list():
+    for key, _ in database.bucket.list():
         try:
             data = database.bucket.get(key)
         except KeyError:  # deleted meanwhile
             continue
-        needles = of_user if own.intersection(key.split("/")[:-1]) else of_all
-        if database.keyring is not None:
-            with suppress(ValueError, StorageError):
-                data = database.keyring.decrypt(data, key.partition("/")[2])
-        yield _look_at([(0, data)], "object", key, needles)
+        data = _decrypted(database.keyring, data, key.partition("/")[2])
+        yield _look_at([(0, data)], "object", key, wanted.below(key.split("/")[:-1]))
 
 
 def look_through_exports(paths: Iterable[Path], needles: TextNeedles) -> Iterator[tuple[LookedAt, list[Hit]]]:
@@ -175,73 +187,60 @@ _REFERRING = ("seq", "source", "attended", "clause_seq", "ended_by")  # columns 
 _PER_STATEMENT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    names: list[str]
-    key: list[int]  # places of those by which a row is known
-    whose: int | None  # the place of the one that says whose it is
-
-
-def look_through_tables(
-    database: Database, user: str, of_user: TextNeedles, of_all: TextNeedles
-) -> Iterator[tuple[LookedAt, list[Hit]]]:
-    """Search every table; yields with each the (place, bytes, occurrence) of its rows.
-
-    The user's rows are searched for `of_user`, all others for `of_all`.
-    """
+def look_through_tables(database: Database, wanted: Wanted) -> Iterator[tuple[LookedAt, list[Hit]]]:
+    """Search every table."""
     with database.read() as connection:
         names = inspect(connection).get_table_names()
     for name in names:
         if name == SERVING_ROLES:  # nobody's words, and not for us to read
             continue
         with database.read() as connection:
-            looked, hits = _look_at_table(connection, name, user, of_user, of_all)
+            looked, hits = _look_at_table(connection, name, wanted)
             if name == stored_objects.name:
-                hits += _in_objects(connection, database.keyring, user, of_user, of_all)
+                hits += _in_objects(connection, database.keyring, wanted)
             yield looked, hits
 
 
-def _look_at_table(
-    connection: Connection, table: str, user: str, of_user: TextNeedles, of_all: TextNeedles
-) -> tuple[LookedAt, list[Hit]]:
-    columns = _columns(connection, table)
+def _look_at_table(connection: Connection, table: str, wanted: Wanted) -> tuple[LookedAt, list[Hit]]:
+    key = inspect(connection).get_pk_constraint(table)["constrained_columns"]
     quoted = connection.dialect.identifier_preparer.quote(table)
     rows = size = 0
     hits: list[Hit] = []
     opened = _opener(connection)
     query = f"SELECT * FROM {quoted}"  # noqa: S608 - a table's own name
-    result = connection.exec_driver_sql(query)
+    result = connection.exec_driver_sql(query).mappings()
     while batch := result.fetchmany(_ROWS):
         rows += len(batch)
-        for needles, of_whom in (
-            (of_user, [row for row in batch if _is_of(row, columns, user)]),
-            (of_all, [row for row in batch if not _is_of(row, columns, user)]),
-        ):
-            contents = [_bytes(row, opened) for row in of_whom]
+        for needles in (wanted.of_user, wanted.of_all):
+            theirs = [row for row in batch if wanted.of(row.get("user", row.get("owner"))) is needles]
+            contents = [_bytes(row.values(), opened) for row in theirs]
             size += sum(map(len, contents))
             if needles.first_in(b"\n".join(contents)) is None:
                 continue
-            for row, content in zip(of_whom, contents, strict=True):
+            for row, content in zip(theirs, contents, strict=True):
                 if hit := needles.first_in(content):
-                    hits.append((_where(table, row, columns), content, hit))
+                    known_by = [f"{name} {shown(row[name])}" for name in key]
+                    hits.append((f"table {table}, {', '.join(known_by)}".rstrip(", "), content, hit))
     return LookedAt("table", table, rows, size), hits
 
 
-def _in_objects(
-    connection: Connection, keyring: Keyring | None, user: str, of_user: TextNeedles, of_all: TextNeedles
-) -> Iterator[Hit]:
+def _in_objects(connection: Connection, keyring: Keyring | None, wanted: Wanted) -> Iterator[Hit]:
     """Search objects stored in rows, opened and inflated."""
     c = stored_objects.c
     for owner, kind, name in connection.execute(select(c.owner, c.kind, c.name).where(c.part == 0)).all():
         mine = select(c.data).where(c.owner == owner, c.kind == kind, c.name == name).order_by(c.part)
-        data = b"".join(connection.execute(mine).scalars())
-        if keyring is not None:
-            with suppress(ValueError, StorageError):
-                data = keyring.decrypt(data, name)
-        needles = of_user if owner == owner_of(user) else of_all
+        data = _decrypted(keyring, b"".join(connection.execute(mine).scalars()), name)
         for texts in (data, Inflating().feed(data, last=True)):
-            if hit := needles.first_in(texts):
+            if hit := wanted.of(owner).first_in(texts):
                 yield f"table {stored_objects.name}, {kind} {name}", texts, hit
+
+
+def _decrypted(keyring: Keyring | None, data: bytes, place: str) -> bytes:
+    """Return an object's data, decrypted where that is possible."""
+    if keyring is not None:
+        with suppress(ValueError, StorageError):
+            return keyring.decrypt(data, place)
+    return data
 
 
 def references(database: Database, user: str, seqs: Sequence[int]) -> list[Leftover]:
@@ -259,19 +258,7 @@ def references(database: Database, user: str, seqs: Sequence[int]) -> list[Lefto
     return left
 
 
-def _columns(connection: Connection, table: str) -> _Columns:
-    looking = inspect(connection)
-    names = [column["name"] for column in looking.get_columns(table)]
-    key = looking.get_pk_constraint(table)["constrained_columns"]
-    whose = next((names.index(name) for name in ("user", "owner") if name in names), None)
-    return _Columns(names, [names.index(name) for name in key], whose)
-
-
-def _is_of(row: Sequence[Any], columns: _Columns, user: str) -> bool:
-    return columns.whose is not None and row[columns.whose] in (user, owner_of(user))
-
-
-def _bytes(row: Sequence[Any], opened: Callable[[bytes], bytes]) -> bytes:
+def _bytes(row: Iterable[Any], opened: Callable[[bytes], bytes]) -> bytes:
     """Return a row's columns as bytes, with a line break between two."""
     parts = (
         value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
@@ -299,11 +286,6 @@ def _opener(connection: Connection) -> Callable[[bytes], bytes]:
     return opened
 
 
-def _where(table: str, row: Sequence[Any], columns: _Columns) -> str:
-    key = ", ".join(f"{columns.names[place]} {shown(row[place])}" for place in columns.key)
-    return f"table {table}, {key}" if key else f"table {table}"
-
-
 def sealed_by(database: Database, number: str, elsewhere: Iterable[Path]) -> int:
     """Count values sealed by the key `number` in the memory's files and objects and in `elsewhere`.
 
@@ -321,5 +303,5 @@ def _sealed_pieces(database: Database, elsewhere: Iterable[Path]) -> Iterator[by
             if path.is_file() and not path.is_symlink():
                 yield from (piece for _, piece in _stored_pieces(database, path))
     if database.bucket is not None:
-        for key, _, _ in database.bucket.list():
+        for key, _ in database.bucket.list():
             yield database.bucket.get(key)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 
 from sqlalchemy import Connection, select
@@ -23,6 +22,7 @@ from zibaldone.engine.inspection import faults_of
 from zibaldone.engine.verification.needles import SHORTEST_BYTES, Occurrence, TextNeedles, normalized
 from zibaldone.engine.verification.places import (
     Hit,
+    Wanted,
     look_through_bucket,
     look_through_exports,
     look_through_folder,
@@ -96,22 +96,22 @@ def verify(
     if receipt.dry_run:
         raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
     _must_be_known(database, receipt)
-    wanted = list(dict.fromkeys((*receipt.texts, *texts)))
+    forgotten = list(dict.fromkeys((*receipt.texts, *texts)))
     elsewhere = list(elsewhere)
-    of_user = TextNeedles(wanted, tokens_of)
+    of_user = TextNeedles(forgotten, tokens_of)
     looked_for = len(of_user)
-    of_all = _excused(database, views, receipt.user, of_user)
+    wanted = Wanted(receipt.user, of_user, _excused(database, views, receipt.user, of_user))
     looked_at: list[LookedAt] = []
     left: list[Leftover] = []
     try:
-        for looked, hits in _everywhere(database, receipt.user, of_user, of_all, elsewhere):
+        for looked, hits in _everywhere(database, wanted, elsewhere):
             looked_at.append(looked)
-            left += [Leftover(_kind(hit, data, wanted), where, hit.words) for where, data, hit in hits]
+            left += [Leftover(_kind(hit, data, forgotten), where, hit.words) for where, data, hit in hits]
     except OSError as error:
         raise StorageUnusable(
             f"not everything can be read ({error}): verify as who owns the files"
         ) from error
-    left += _structure(database, views, kv, receipt)
+    left += _structure(database, views, kv, receipt, wanted.folders)
     unreadable = 0
     if receipt.key and database.keyring is not None:
         if not database.keyring.is_gone(receipt.key):
@@ -121,10 +121,10 @@ def verify(
         user=receipt.user,
         time=now,
         messages=receipt.messages,
-        texts=len(wanted),
+        texts=len(forgotten),
         looked_for=looked_for,
         excused=looked_for - len(of_user),
-        too_short=sum(len(normalized(text)) < SHORTEST_BYTES for text in wanted),
+        too_short=sum(len(normalized(text)) < SHORTEST_BYTES for text in forgotten),
         purge_is_due=database.purge_waits(),
         looked_at=tuple(looked_at),
         leftovers=tuple(left[:_MOST]),
@@ -144,12 +144,12 @@ def _must_be_known(database: Database, receipt: Receipt) -> None:
 
 
 def _everywhere(
-    database: Database, user: str, of_user: TextNeedles, of_all: TextNeedles, elsewhere: Iterable[Path]
+    database: Database, wanted: Wanted, elsewhere: Iterable[Path]
 ) -> Iterator[tuple[LookedAt, list[Hit]]]:
-    yield from look_through_tables(database, user, of_user, of_all)
-    yield from look_through_folder(database, _folders_of(user), of_user, of_all)
-    yield from look_through_bucket(database, _folders_of(user), of_user, of_all)
-    yield from look_through_exports((*_exported(database), *elsewhere), of_all)
+    yield from look_through_tables(database, wanted)
+    yield from look_through_folder(database, wanted)
+    yield from look_through_bucket(database, wanted)
+    yield from look_through_exports((*_exported(database), *elsewhere), wanted.of_all)
 
 
 def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user: TextNeedles) -> TextNeedles:
@@ -178,11 +178,11 @@ def _messages(database: Database, user: str, after: int) -> list[Message]:
 
 
 def _structure(
-    database: Database, views: Sequence[ViewStore], kv: KVStore, receipt: Receipt
+    database: Database, views: Sequence[ViewStore], kv: KVStore, receipt: Receipt, folders: Collection[str]
 ) -> Iterator[Leftover]:
     """Yield remainders without text: rows that refer to the messages, objects that no row names."""
     yield from references(database, receipt.user, receipt.seqs)
-    for key in objects_of_nobody(database, _folders_of(receipt.user)):
+    for key in objects_of_nobody(database, folders):
         yield Leftover("reference", f"object {key}", "no row names it")
     with database.read(receipt.user) as connection:
         for fault in log.faults(connection, receipt.user):
@@ -197,12 +197,6 @@ def _structure(
 def _exported(database: Database) -> list[Path]:
     with database.read() as connection:
         return [Path(path) for path in connection.execute(select(exports.c.path).distinct()).scalars()]
-
-
-def _folders_of(user: str) -> list[str]:
-    """Names of the user's own folders: of blocks and KV pools, and of indexes."""
-    name = user.encode("utf-8", "surrogatepass")
-    return [blake2b(name, digest_size=size).hexdigest() for size in (8, 16)]
 
 
 def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:

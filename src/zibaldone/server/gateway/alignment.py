@@ -102,21 +102,16 @@ def align(
     end = len(turns)
     while end and turns[end - 1].message.role == "assistant":  # a prefilled beginning of the answer
         end -= 1
-    return _Walk(log, turns[:end], session, agent, turn_id, is_retry).aligned(after)
-
-
-def following_id(parent: str, key: bytes, *, session: str, agent: str | None) -> str:
-    """Return the id of a turn that follows another."""
-    return _id(_FOLLOWING, _conversation(session, agent), parent, key.hex())
+    return _Walk(log, turns[:end], session, _conversation(session, agent), turn_id, is_retry).aligned(after)
 
 
 def answer_messages(
     leaf: str, answer: Sequence[WireTurn], *, session: str, agent: str | None = None
 ) -> list[Message]:
     """Return an answer's messages with the ids that follow the request's last turn."""
-    messages = []
+    messages, conversation = [], _conversation(session, agent)
     for turn in answer:
-        leaf = following_id(leaf, turn.key, session=session, agent=agent)
+        leaf = _id(_FOLLOWING, conversation, leaf, turn.key.hex())
         messages.append(replace(turn.message, id=leaf, session=session))
     return messages
 
@@ -136,7 +131,7 @@ class _Walk:
     log: SessionLog
     turns: Sequence[WireTurn]
     session: str
-    agent: str | None
+    conversation: str
     turn_id: str | None
     is_retry: bool
     keys: list[bytes] = field(init=False)
@@ -158,7 +153,8 @@ class _Walk:
             if place is not None:
                 leaf = self.log.nodes[place].id
             elif k == 0 and not leaf and self.log.nodes and k >= self.last:
-                leaf = self._latest_id(k)  # a client without history: the turn follows the latest one
+                # A client without history: the turn follows the latest one.
+                leaf = self._new_id(k, self.log.nodes[-1].id, _LATEST)
             else:
                 leaf = self._new_id(k, leaf)
             ids.append(leaf)
@@ -176,20 +172,11 @@ class _Walk:
         later = nodes[max(known) + 1 :] if known else ()
         return frozenset(node.seq for node in (*(nodes[place] for place in known), *later))
 
-    def _new_id(self, k: int, parent: str) -> str:
+    def _new_id(self, k: int, parent: str, beginning: str = _FOLLOWING) -> str:
+        key = self.keys[k].hex()
         if k >= self.last and self.turn_id is not None:
-            conversation = _conversation(self.session, self.agent)
-            return _id(_NAMED, conversation, self.turn_id, str(k - self.last), self.keys[k].hex())
-        return self._following(parent, k)
-
-    def _latest_id(self, k: int) -> str:
-        newest = self.log.nodes[-1].id
-        if self.turn_id is not None:
-            return self._new_id(k, newest)
-        return _id(_LATEST, _conversation(self.session, self.agent), newest, self.keys[k].hex())
-
-    def _following(self, parent: str, k: int) -> str:
-        return following_id(parent, self.keys[k], session=self.session, agent=self.agent)
+            return _id(_NAMED, self.conversation, self.turn_id, str(k - self.last), key)
+        return _id(beginning, self.conversation, parent, key)
 
     def _known(self, k: int, parent: str) -> int | None:
         """Return the index in the log of a turn, given the id of the turn before; None if unknown."""
@@ -209,9 +196,10 @@ class _Walk:
 
     def _elsewhere(self, k: int) -> int | None:
         """Find a turn anywhere in the session, preferably one that the next turn follows, else the latest."""
-        places = self.log.places(self.keys[k])
+        places, key = self.log.places(self.keys[k]), self.keys[k + 1].hex()
         for place in reversed(places):
-            if self.log.place(self._following(self.log.nodes[place].id, k + 1)) is not None:
+            following = _id(_FOLLOWING, self.conversation, self.log.nodes[place].id, key)
+            if self.log.place(following) is not None:
                 return place
         return places[-1] if places else None
 
@@ -220,9 +208,7 @@ class _Walk:
         if self.turns[k].message.role != "assistant" or before is None:
             return None
         then = before + 1
-        if then < len(self.log.nodes) and self.log.nodes[then].is_partial:
-            return then
-        return None
+        return then if then < len(self.log.nodes) and self.log.nodes[then].is_partial else None
 
     def _again(self, k: int) -> int | None:
         """Find one of the last turns of a request that was sent again."""
@@ -256,8 +242,6 @@ class _Walk:
 
     def _message(self, k: int, message_id: str) -> Message:
         message = replace(self.turns[k].message, id=message_id, session=self.session)
-        if k >= self.last or self.log.nodes:
-            return message
-        return replace(
-            message, metadata={**message.metadata, TIME_KNOWN: False}
-        )  # said before the gateway was there
+        if k < self.last and not self.log.nodes:  # said before the gateway was there
+            message = replace(message, metadata={**message.metadata, TIME_KNOWN: False})
+        return message

@@ -25,7 +25,7 @@ from zibaldone.server.gateway.rounds import (
     HiddenTurn,
     ListedRounds,
     Rounds,
-    added,
+    put_before,
 )
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
@@ -75,18 +75,19 @@ class _MessageRounds(ListedRounds):
 
     offer = dumped({"name": TOOL, "description": DESCRIPTION, "input_schema": PARAMETERS})
     no_calls = '{"type":"none"}'
+    good_ends = ("tool_use", "end_turn", "stop_sequence")
     place_name = "index"
     thoughts = ("thinking", "redacted_thinking")
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         return part.get("type") == "tool_use"
 
-    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         kind = body.get("type")
         if kind == "message_start":
             self.usage = mapping(mapping(body.get("message")).get("usage"))
-            self._opening += event if self.is_first else b""
-            return b""
+            self._opening += [event] if self.is_first else []
+            return []
         if kind == "content_block_start":
             self.begin_part(index(body.get(self.place_name)), mapping(body.get("content_block")))
             return self.put(event, body)
@@ -96,30 +97,25 @@ class _MessageRounds(ListedRounds):
         if kind == "message_delta":
             delta, usage = mapping(body.get("delta")), mapping(body.get("usage"))
             self.usage = {**self.usage, **{name: n for name, n in usage.items() if n is not None}}
-            self._stop(delta.get("stop_reason"))
+            stop = delta.get("stop_reason")
+            if stop:
+                self.end(stop)
             if self.goes_on:
-                return b""
-            changed = {**delta, "stop_reason": self._shown_stop(delta.get("stop_reason"))}
-            usage = added(self.spent, self.usage) if self.spent else usage
-            return self.show(self.change(event, body, delta=changed, **({"usage": usage} if usage else {})))
+                return []
+            shown = {**delta, "stop_reason": self._shown_stop(stop)}
+            return self.show(self.change(event, body, delta=shown, **self.used()))
         if kind == "ping":
-            event, self._opening = self._opening + event, b""
-            return event
-        return b"" if self.goes_on else self.show(event)
+            opening, self._opening = self._opening, []
+            return [*opening, event]
+        return [] if self.goes_on else self.show(event)
 
-    def whole(self, body: JsonObject) -> str:
-        self.usage = mapping(body["usage"])
-        self._parts = dict(enumerate(dict(mapping(block)) for block in sequence(body["content"])))
-        self._stop(body["stop_reason"])
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        self.usage, stop = mapping(answer.get("usage")), answer.get("stop_reason")
+        self._parts = dict(enumerate(dict(mapping(block)) for block in sequence(answer.get("content"))))
+        self.end(stop)
         if not (self.spent or self._seen or self.calls):
-            return body.text
-        changed = {
-            "content": dumped([*self._seen, *self.visible()]),
-            "stop_reason": dumped(self._shown_stop(body["stop_reason"])),
-        }
-        if self.spent:
-            changed["usage"] = dumped(added(self.spent, self.usage))
-        return body.rewritten(changed)
+            return {}
+        return {"content": [*self._seen, *self.visible()], "stop_reason": self._shown_stop(stop)}
 
     def words(self) -> str:
         return "".join(text(block.get("text")) for block in (*self._seen, *self.visible()))
@@ -144,24 +140,19 @@ class _MessageRounds(ListedRounds):
         places = self.places(body)
         edits = []
         for place, turn in hidden.items():
-            behind = Splice(0, 0, "")
             if turn.results:
                 if place + 1 >= len(places):
                     continue
                 message = object_at(body.text, places[place + 1][0])
                 if not (message["role"] == "user" and sequence(message["content"])):
                     continue
-                at = elements_at(body.text, message.member("content").value_start)[0][0]
-                behind = Splice(at, at, "".join(f"{result}," for result in turn.results))
-            edits += [Splice(*places[place], ",".join([*turn.earlier, *turn.last])), behind]
+                first, _ = elements_at(body.text, message.member("content").value_start)[0]
+                edits.append(put_before(first, turn.results))
+            edits.append(Splice(*places[place], ",".join([*turn.earlier, *turn.last])))
         return edits
 
-    def _stop(self, reason: object) -> None:
-        if reason:
-            self.is_over, self.ended_well = True, reason in ("tool_use", "end_turn", "stop_sequence")
-
-    def _shown_stop(self, reason: object) -> object:
-        return "end_turn" if self.is_stripped and reason == "tool_use" else reason
+    def _shown_stop(self, stop: object) -> object:
+        return self.shown_end(stop, "tool_use", "end_turn")
 
 
 def _extend(block: dict[str, Any], delta: Mapping[str, Any]) -> None:

@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from zibaldone.server.gateway.json_body import (
-    JsonObject,
-    Splice,
-    dumped,
-    index,
-    mapping,
-    sequence,
-    text,
-)
-from zibaldone.server.gateway.rounds import (
-    FUNCTION,
-    TOOL,
-    HiddenTurn,
-    Rounds,
-    ToolCall,
-    added,
-    changed_event,
-)
+from zibaldone.server.gateway.json_body import JsonObject, Splice, dumped, index, mapping, sequence, text
+from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, Rounds, ToolCall, changed_event
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal")  # of a message
@@ -127,6 +111,7 @@ class _ChatRounds(Rounds):
 
     offer = dumped({"type": "function", "function": FUNCTION})
     no_calls = '"none"'
+    good_ends = ("stop", "tool_calls", "function_call")
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,53 +140,50 @@ class _ChatRounds(Rounds):
     def _client_calls(self) -> list[dict[str, Any]]:
         return [call for call in self._message.calls if not _is_ours(call)]
 
-    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         """Later rounds keep the id of the first one, by which clients gather chunks."""
         changed: dict[str, Any] = {}
-        usage = body.get("usage")
-        if isinstance(usage, Mapping):
-            self.usage = usage
-            changed = {"usage": added(self.spent, usage)} if self.spent else {}
+        if isinstance(body.get("usage"), Mapping):
+            self.usage = body["usage"]
+            changed = self.used()
         if self.is_first:
             self._id = self._id or body.get("id")
         else:
             changed["id"] = self._id
         choices = [mapping(choice) for choice in sequence(body.get("choices"))]
         if not choices:
-            return b"" if self.goes_on else self.show(changed_event(event, body, **changed))
+            return [] if self.goes_on else self.show(changed_event(event, body, **changed))
         delta, finish = mapping(choices[0].get("delta")), choices[0].get("finish_reason")
         kept = self._add(delta)
-        self._finish(finish)
-        shown_finish = self._shown_finish(finish)
+        if finish:
+            self.end(finish)
+        shown_finish = None if self.goes_on else self.shown_end(finish, "tool_calls", "stop")
         if kept != delta or shown_finish != finish:
             changed["choices"] = [{**choices[0], "delta": kept, "finish_reason": shown_finish}]
         says = shown_finish or any(value for name, value in kept.items() if name != "role")
         if not says and (self.goes_on or (kept != delta and not kept)):
-            return b""
-        data = changed_event(event, body, **changed)
+            return []
+        shown = changed_event(event, body, **changed)
         if self.is_first and not says and not self._message.text:
-            self._opening += data
-            return b""
-        return self.show(data)
+            self._opening.append(shown)
+            return []
+        return self.show(shown)
 
-    def whole(self, body: JsonObject) -> str:
-        self.usage = mapping(body["usage"])
-        choice = next(map(mapping, sequence(body["choices"])), {})
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        self.usage = mapping(answer.get("usage"))
+        choice = next(map(mapping, sequence(answer.get("choices"))), {})
         message, finish = mapping(choice.get("message")), choice.get("finish_reason")
         self._message = _ChatMessage(message)
-        self._finish(finish or "stop")
+        self.end(finish or "stop")
         if not (self.spent or self._earlier or self.calls):
-            return body.text
+            return {}
         texts = [*self._earlier, *filter(None, [self._message.text])]
         shown = {**message, "content": "\n\n".join(texts) or None}
         shown.pop("tool_calls", None)
         if own := self._client_calls:
             shown["tool_calls"] = own
-        choices = [{**choice, "message": shown, "finish_reason": self._shown_finish(finish)}]
-        changed = {"choices": dumped(choices)}
-        if self.spent:
-            changed["usage"] = dumped(added(self.spent, self.usage))
-        return body.rewritten(changed)
+        shown_finish = self.shown_end(finish, "tool_calls", "stop")
+        return {"choices": [{**choice, "message": shown, "finish_reason": shown_finish}]}
 
     def words(self) -> str:
         return "".join([*self._earlier, self._message.text])
@@ -220,15 +202,6 @@ class _ChatRounds(Rounds):
             Splice(*places[place], ",".join([*turn.earlier, *turn.last, *turn.results]))
             for place, turn in hidden.items()
         ]
-
-    def _finish(self, finish: object) -> None:
-        if finish:
-            self.is_over, self.ended_well = True, finish in ("stop", "tool_calls", "function_call")
-
-    def _shown_finish(self, finish: object) -> object:
-        if self.goes_on:
-            return None
-        return "stop" if self.is_stripped and finish == "tool_calls" else finish
 
     def _add(self, delta: Mapping[str, Any]) -> dict[str, Any]:
         """Add a delta to the message; returns the client's part of it."""

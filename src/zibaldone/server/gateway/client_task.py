@@ -2,7 +2,9 @@
 
 They go to the same model under the same user and session as the conversation, but nobody said their words.
 They are recognized by their beginning: an instruction of a known coding agent or chat interface, or a first
-turn that asks for a title before any answer; later a person may have asked for one.
+turn that asks for a title before any answer; later a person may have asked for one. Nothing else tells them:
+headers, metadata, model and session are those of the conversation; a title is asked for beside its first
+turn, before anything is stored; and a summary comes after the whole history, with all tools, as a turn does.
 """
 
 from __future__ import annotations

@@ -32,14 +32,6 @@ class EventSplitter:
         return rest
 
 
-def whole_events(data: bytes) -> Iterator[bytes]:
-    """Yield the events in some bytes, the last one even if it is incomplete."""
-    splitter = EventSplitter()
-    yield from splitter.events(data)
-    if rest := splitter.rest():
-        yield rest
-
-
 def event_data(event: bytes) -> bytes:
     """Return an event's data; empty for a comment."""
     lines = (line for line in _LINE.split(event) if line.startswith(b"data"))

@@ -22,7 +22,6 @@ from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.json_body import JsonObject
-from zibaldone.server.gateway.kv import KVPrompts, NoKVMemory, Render
 from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
@@ -78,15 +77,9 @@ class GatewayServices:
     """The objects that all exchanges share."""
 
     def __init__(
-        self,
-        memory: AsyncMemory,
-        metrics: Metrics,
-        *,
-        recall_timeout_s: float,
-        kv: KVPrompts | None = None,
-        live: Live | None = None,
+        self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float, live: Live | None = None
     ) -> None:
-        self.memory, self.metrics, self.recall_timeout_s, self.kv = memory, metrics, recall_timeout_s, kv
+        self.memory, self.metrics, self.recall_timeout_s = memory, metrics, recall_timeout_s
         self.live = live or Live()
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
@@ -115,7 +108,6 @@ class GatewayExchange:
     is_retry: bool
     # Asks again whether no key is needed, where that was unknown; None: the request is authorized.
     is_open: Callable[[], Awaitable[bool]] | None = None
-    render: Render | None = None  # asks the upstream for a request's tokens, where it takes keys and values
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
@@ -149,11 +141,9 @@ class GatewayExchange:
 
     async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
         """Store the answer; a failure, or that it takes long, goes into the report."""
-        if self._is_recorded or self._storing is None:
+        task = self._begin_recording(answer, answer_id, is_partial=is_partial)
+        if task is None:
             return
-        self._is_recorded = True
-        turns = [as_partial(turn) for turn in answer] if is_partial else answer
-        task = self.services.background.start(self._store_answer(self._storing, turns, answer_id))
         done, _ = await asyncio.wait([task], timeout=_WRITE_S)
         if not done:
             self._degrade("write_timeout", "storing takes longer than usual; it goes on")
@@ -166,10 +156,17 @@ class GatewayExchange:
 
     def leave(self, answer: Sequence[WireTurn]) -> None:
         """Store the answer so far in the background, after the client or the upstream has gone."""
-        if not self._is_recorded and self._storing is not None:
-            self._is_recorded = True
-            turns = [as_partial(turn) for turn in answer]
-            self.services.background.start(self._store_answer(self._storing, turns, None))
+        self._begin_recording(answer, None, is_partial=True)
+
+    def _begin_recording(
+        self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool
+    ) -> asyncio.Task[None] | None:
+        """Begin to store the answer; None if that was done, or nothing is to be stored."""
+        if self._is_recorded or self._storing is None:
+            return None
+        self._is_recorded = True
+        turns = [as_partial(turn) for turn in answer] if is_partial else answer
+        return self.services.background.start(self._store_answer(self._storing, turns, answer_id))
 
     async def _store(self) -> str:
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
@@ -183,8 +180,6 @@ class GatewayExchange:
         leaf = await asyncio.shield(storing)
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
             await self.services.recorder.store_answer(self.admitted, leaf, turns, answer_id)
-        if self.services.kv is not None:
-            self.services.kv.catch_up(self.scope.user)
 
     def _admitted(self, turns: Sequence[WireTurn]) -> Admitted:
         previous = self.wire.continues(self.body)
@@ -212,43 +207,15 @@ class GatewayExchange:
             return {}
         asking = turns[last]
         loop = loop_key(self.scope, self.admitted.session, self.options, turns[: last + 1])
-        is_loop = last + 1 < len(turns)
-        recall = partial(self._recall, asking, loop, is_loop=is_loop)
-        deadline = asyncio.get_running_loop().time() + self.services.recall_timeout_s
+        recall = partial(self._recall, asking, loop, is_loop=last + 1 < len(turns))
         recalled = await self._within(self.services.recall_timeout_s, recall)
         self.report.recalled = recalled
         if recalled is not None and recalled.trace.missing:
             self._degrade("shared_missing", f"not recalled: {', '.join(recalled.trace.missing)}")
         if not recalled:
             return {}
-        if self.services.kv is not None and self.render is not None:
-            try:
-                return await self._as_keys(
-                    self.services.kv, self.render, asking.message.content, recalled, deadline
-                )
-            except NoKVMemory as error:
-                self.report.reasons.append(f"memory as text: {error}")
         given = (self.body, asking.place, recalled.quoted())
         return dict(await read_apart(len(self.body.text), self.wire.with_memory, *given))
-
-    async def _as_keys(
-        self, kv: KVPrompts, render: Render, question: str, recalled: Recall, deadline: float
-    ) -> dict[str, str]:
-        """Return the members that name what was recalled as keys. Raises NoKVMemory."""
-        if self.scope.agent is not None:
-            raise NoKVMemory("the keys of an agent's messages were computed behind what others said")
-        if any(unit.scope for unit in recalled.evidence):
-            raise NoKVMemory("what is shared with the user has keys of its own")
-        members, self.report.kv_tokens = await kv.members(
-            self.body,
-            render,
-            question,
-            user=self.scope.user,
-            evidence=recalled.evidence,
-            budget_tokens=self.options.budget_tokens,
-            deadline=deadline,
-        )
-        return members
 
     async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
         """Search for the model, without the passages it has seen; None if the search fails or is late."""
@@ -270,28 +237,25 @@ class GatewayExchange:
             min_confidence=0,
             order=lookup.order,
             shared=self.options.shared,
-            timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
+            timeout_s=_left_s(deadline),
         )
 
     async def _recall(self, asking: WireTurn, loop: bytes, deadline: float, *, is_loop: bool) -> Recall:
         with sweeping():
             recalled = await self.services.loops.find(loop) if is_loop else None
             if recalled is None:
-                aligned = await self.services.recorder.aligned(self.admitted)
+                aligned, options = await self.services.recorder.aligned(self.admitted), self.options
                 recalled = await self.services.memory.recall(
                     asking.message.content,
                     messages=[*aligned.unknown, asking.message],
-                    filter=Filter(
-                        exclude_seqs=aligned.passed, agent=self.scope.agent, roles=self.options.roles
-                    ),
+                    filter=Filter(exclude_seqs=aligned.passed, agent=self.scope.agent, roles=options.roles),
                     user=self.scope.user,
-                    budget_tokens=self.options.budget_tokens,
-                    views=self.options.views,
-                    shared=self.options.shared,
-                    timeout_s=max(0.0, deadline - asyncio.get_running_loop().time()),
+                    budget_tokens=options.budget_tokens,
+                    views=options.views,
+                    shared=options.shared,
+                    timeout_s=_left_s(deadline),
                 )
-            as_keys = self.services.kv is not None
-            self.services.loops.keep(loop, self.scope.user, recalled, with_evidence=as_keys)
+            self.services.loops.keep(loop, self.scope.user, recalled)
         return recalled
 
     async def _within(
@@ -337,6 +301,11 @@ class GatewayExchange:
         """Report a failure to the client and to the metrics."""
         self.report.degrade(words)
         self.services.metrics.degraded(reason_name)
+
+
+def _left_s(deadline: float) -> float:
+    """Return the seconds until a deadline by the event loop's clock."""
+    return max(0.0, deadline - asyncio.get_running_loop().time())
 
 
 def _once(call: Callable[[], None]) -> Callable[..., None]:

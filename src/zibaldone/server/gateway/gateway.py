@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import Principal
 from zibaldone.server.border import read_apart, unless_gone
@@ -22,22 +21,8 @@ from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
-from zibaldone.server.gateway.exchange import (
-    GatewayExchange,
-    GatewayServices,
-    is_retry,
-    without_member,
-)
-from zibaldone.server.gateway.json_body import (
-    JsonObject,
-    NotAnObject,
-    dumped,
-    encoded,
-    mapping,
-    read_object,
-    text,
-)
-from zibaldone.server.gateway.kv import KVPrompts
+from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, is_retry, without_member
+from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope
@@ -55,17 +40,13 @@ from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
-from zibaldone.server.settings import MemoryMode, ServerSettings
-
-if TYPE_CHECKING:
-    from zibaldone.api.kv import KVMemory
+from zibaldone.server.settings import ServerSettings
 
 _PREFIX = "/v1"
 _OWN = "/v1/memory/"
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _LATER = ("queued", "in_progress")  # statuses of a response that is computed in the background
 _DRAIN_S = 30.0
-T = TypeVar("T")
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -73,25 +54,16 @@ class Gateway:
     """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
     def __init__(
-        self,
-        memory: AsyncMemory,
-        settings: ServerSettings,
-        metrics: Metrics,
-        kv: KVMemory | None = None,
-        live: Live | None = None,
+        self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics, live: Live | None = None
     ) -> None:
-        """With `kv`, chats get memory as keys and values, which the upstream loads.
-
-        Raises InvalidInput for settings without an upstream, or with an invalid address.
-        """
+        """Raises InvalidInput for settings without an upstream, or with an invalid address."""
         if settings.upstream is None:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
         self._upstream = UpstreamClient(settings.upstream, key=settings.upstream_key)
         self._metrics = metrics
         self._mode = settings.memory_mode
         timeout_s = settings.recall_timeout_ms / 1000
-        prompts = None if kv is None else KVPrompts(kv)
-        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s, kv=prompts, live=live)
+        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s, live=live)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the three formats, and one for everything else."""
@@ -112,8 +84,6 @@ class Gateway:
             yield
         finally:
             await self._services.background.drain(_DRAIN_S)
-            if self._services.kv is not None:
-                await in_thread(self._services.kv.close)
             await self._upstream.close()
 
     async def _serve(self, wire: WireFormat, request: Request) -> Response:
@@ -123,7 +93,6 @@ class Gateway:
             body = await read_apart(len(data), read_object, data)
         except NotAnObject:
             return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
-        self._check_keys(body)
         principal: Principal = request.state.principal
         options = memory_options(headers, body, principal.memory_mode or self._mode)
         if is_subagent(headers):
@@ -148,9 +117,6 @@ class Gateway:
             is_retry=is_retry(headers),
             is_open=request.state.is_open if principal.is_presumed else None,
         )
-        # Our tool's rounds go on from the request's messages, which forwarded tokens would stand for.
-        if isinstance(wire, ChatCompletions) and options.mode is MemoryMode.CONTEXT:
-            exchange.render = partial(self._send, request, f"{wire.path}/render", plain=True, is_again=True)
         content = await exchange.admit()
         loop = await tool_loop(exchange, content)
         try:
@@ -190,17 +156,7 @@ class Gateway:
         has_body = "content-length" in headers or "transfer-encoding" in headers
         path = request.scope["raw_path"].decode("latin-1").removeprefix(_PREFIX)
         content: Content = request.stream() if has_body else b""
-        if has_body and self._services.kv is not None:
-            content = await request.body()
-            with suppress(NotAnObject):
-                self._check_keys(read_object(content))
         return await self._relay(request, path, content, None)
-
-    def _check_keys(self, body: JsonObject) -> None:
-        """Raises Problem where a client names keys itself: an engine would tell it whose text it guessed."""
-        if self._services.kv is not None and body["kv_transfer_params"]:
-            detail = "kv_transfer_params are the gateway's own here: leave them out, memory comes by itself"
-            raise Problem(400, "invalid-memory", detail)
 
     async def _relay(
         self, request: Request, below: str, content: Content, report: MemoryReport | None

@@ -65,15 +65,14 @@ class MessageCache(Generic[T]):
 class LoopRecalls(MessageCache[Recall]):
     """Recalls of tool loops, by `loop_key`."""
 
-    def keep(self, loop: bytes, user: str, recalled: Recall, *, with_evidence: bool = True) -> None:
+    def keep(self, loop: bytes, user: str, recalled: Recall) -> None:
         """Add a recall, without its trace: that has every message of the user, a megabyte and more.
 
         The text needs no evidence but the first unit, which says whether it begins with what is standing.
         """
         trace = replace(recalled.trace, views=(), decisions=(), within=None, without=frozenset(), shared={})
         quoted = frozenset((citation.scope, citation.seq) for citation in recalled.citations)
-        evidence = recalled.evidence if with_evidence else recalled.evidence[:1]
-        self.put(loop, user, quoted, replace(recalled, trace=trace, evidence=evidence))
+        self.put(loop, user, quoted, replace(recalled, trace=trace, evidence=recalled.evidence[:1]))
 
 
 class HiddenTurns(MessageCache[HiddenTurn]):

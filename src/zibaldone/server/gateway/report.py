@@ -30,7 +30,6 @@ class MemoryReport:
     recalled: Recall | None = None
     searched: list[Found] = field(default_factory=list)  # results of the model's searches
     session: str | None = None
-    kv_tokens: int = 0  # of memory that the upstream was told to load as keys and values
     ms: float = 0.0  # delay of the request to the upstream
 
     def degrade(self, reason: str) -> None:
@@ -73,8 +72,6 @@ class MemoryReport:
             "tokens": 0 if self.recalled is None else self.recalled.tokens,
             "ms": round(self.ms, 1),
         }
-        if self.kv_tokens:
-            body["kv_tokens"] = self.kv_tokens
         if self.searched:
             body["searches"] = len(self.searched)
         return {**body, "reason": "; ".join(self.reasons)} if self.reasons else body

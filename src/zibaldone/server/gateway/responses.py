@@ -15,15 +15,7 @@ from zibaldone.server.gateway.json_body import (
     sequence,
     text,
 )
-from zibaldone.server.gateway.rounds import (
-    FUNCTION,
-    TOOL,
-    HiddenTurn,
-    ListedRounds,
-    Rounds,
-    added,
-    strings,
-)
+from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, ListedRounds, Rounds, put_before
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -122,6 +114,7 @@ class _ResponseRounds(ListedRounds):
 
     offer = dumped({"type": "function", **FUNCTION, "strict": False})
     no_calls = '"none"'
+    good_ends = ("completed",)
     list_name = "input"
     place_name = "output_index"
     thoughts = ("reasoning",)
@@ -143,10 +136,11 @@ class _ResponseRounds(ListedRounds):
             self._number += 1
         return super().change(event, body, **changed)
 
-    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         kind, place = body.get("type"), index(body.get(self.place_name))
         if kind in _BEGINNINGS:
-            return self._begin(event, body)
+            self._begin(event, body)
+            return []
         if kind == "response.output_item.added":
             self.begin_part(place, mapping(body.get("item")))
         elif kind == "response.output_item.done":
@@ -155,32 +149,26 @@ class _ResponseRounds(ListedRounds):
             response = mapping(body.get("response"))
             self._end(response)
             if self.goes_on:
-                return b""
-            return self.show(self.change(event, body, response=self._shown(response)))
+                return []
+            return self.show(self.change(event, body, response=self._shown(response) | self.used()))
         if self.place_name in body:
             return self.put(event, body)
-        return b"" if self.goes_on else self.show(self.change(event, body))
+        return [] if self.goes_on else self.show(self.change(event, body))
 
-    def whole(self, body: JsonObject) -> str:
-        response = {member.name: member.value for member in body.members}
-        self._end(response)
-        shown = self._shown(response)
-        changed = {name: value for name, value in shown.items() if value != response.get(name)}
-        return (
-            body.rewritten({name: dumped(value) for name, value in changed.items()}) if changed else body.text
-        )
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        self._end(answer)
+        return self._shown(answer)
 
     def words(self) -> str:
         """Empty: hidden items are put beside the client's, and need not be compared with them."""
         return ""
 
     def elements(self) -> list[str]:
-        """Items without ids if the upstream does not store them."""
-        return strings(self._sent(self.in_order()))
+        return self._sent(self.in_order())
 
     def unseen(self) -> list[str]:
         seen = [id(item) for item in self.visible()]
-        return strings(self._sent([item for item in self.in_order() if id(item) not in seen]))
+        return self._sent([item for item in self.in_order() if id(item) not in seen])
 
     @property
     def lead(self) -> int:
@@ -210,7 +198,7 @@ class _ResponseRounds(ListedRounds):
         edits = []
         for place, turn in hidden.items():
             if mapping(items[place]).get("type") in _RESULTS:
-                edits.append(_before(places[place][0], turn.results))
+                edits.append(put_before(places[place][0], turn.results))
                 continue
             lead = items[max(place - turn.lead, 0) : place]
             is_whole = not any(
@@ -218,33 +206,34 @@ class _ResponseRounds(ListedRounds):
             )
             first = place - len(lead) if is_whole else place
             edits += [
-                _before(places[first][0], turn.earlier),
-                _before(places[place][0], [*turn.last, *turn.results]),
+                put_before(places[first][0], turn.earlier),
+                put_before(places[place][0], [*turn.last, *turn.results]),
             ]
         return edits
 
-    def _sent(self, items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def _sent(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return items as JSON; without ids, and without thoughts in words, if the upstream keeps none."""
         if self._stores:
-            return list(items)
-        kept = [
-            item for item in items if item.get("type") not in self.thoughts or item.get("encrypted_content")
+            return list(map(dumped, items))
+        return [
+            dumped({name: value for name, value in item.items() if name != "id"})
+            for item in items
+            if item.get("type") not in self.thoughts or item.get("encrypted_content")
         ]
-        return [{name: value for name, value in item.items() if name != "id"} for item in kept]
 
-    def _begin(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def _begin(self, event: bytes, body: Mapping[str, Any]) -> None:
         """Hold back the first events: if nothing is shown of a round, the answer gets the next one's id."""
         response = mapping(body.get("response"))
         if response.get("id") != self._opened and (self._opening or self._opened is None):
-            self._opened, self._opening, self._number = response.get("id"), b"", 0
+            self._opened, self._opening, self._number = response.get("id"), [], 0
         if response.get("id") == self._opened:
-            self._opening += self.change(event, body, response=_without_ours(response))
-        return b""
+            self._opening.append(self.change(event, body, response=_without_ours(response)))
 
     def _end(self, response: Mapping[str, Any]) -> None:
         self.usage = mapping(response.get("usage"))
         if output := sequence(response.get("output")):
             self._parts = dict(enumerate(dict(mapping(item)) for item in output))
-        self.is_over, self.ended_well = True, response.get("status") == "completed"
+        self.end(response.get("status"))
 
     def _shown(self, response: Mapping[str, Any]) -> dict[str, Any]:
         shown = _without_ours(response)
@@ -253,8 +242,6 @@ class _ResponseRounds(ListedRounds):
             self.renamed = text(self._opened), text(response.get("id"))
         if self._seen or self.calls:
             shown["output"] = [*self._seen, *self.visible()]
-        if self.spent:
-            shown["usage"] = added(self.spent, self.usage)
         return shown
 
 
@@ -263,7 +250,3 @@ def _without_ours(response: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(response.get("tools"), list):
         return dict(response)
     return {**response, "tools": [tool for tool in response["tools"] if mapping(tool).get("name") != TOOL]}
-
-
-def _before(at: int, elements: Sequence[str]) -> Splice:
-    return Splice(at, at, "".join(f"{element}," for element in elements))

@@ -8,7 +8,7 @@ and hidden with it: a client must send thoughts back, and cannot without their c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -80,18 +80,19 @@ class Rounds(ABC):
 
     offer: ClassVar[str]  # the tool, JSON
     no_calls: ClassVar[str]  # the value of `tool_choice` that forbids calls, JSON
+    good_ends: ClassVar[tuple[str, ...]]  # of a round that was neither cut off nor refused
     list_name: ClassVar[str] = "messages"
 
     def __init__(self) -> None:
         self.is_last = False  # no round follows, whatever this one calls
         self.is_over = False
-        self.ended_well = False  # over, and neither cut off nor refused
+        self.ended_well = False
         self.usage: Mapping[str, Any] = {}  # of this round
         self.spent: Mapping[str, Any] = {}  # of the rounds before
         self.is_first = True
         self.renamed: tuple[str, str] | None = None  # the answer's ids at the client and at the upstream
-        self._opening = b""  # events without content, held until one has some
-        self._held = b""  # thoughts
+        self._opening: list[bytes] = []  # events without content, held until one has some
+        self._held: list[bytes] = []  # those of thoughts
 
     @property
     @abstractmethod
@@ -108,24 +109,38 @@ class Rounds(ABC):
         """True if this round is over and another one follows."""
         return self.ended_well and bool(self.calls) and not (self.client_calls or self.is_last)
 
-    @property
-    def is_stripped(self) -> bool:
-        """True if this round calls only our tool."""
-        return bool(self.calls) and not self.client_calls
+    def end(self, how: object) -> None:
+        """End this round, with the reason or status that the upstream gives."""
+        self.is_over, self.ended_well = True, how in self.good_ends
+
+    def shown_end(self, how: object, calls: str, other: str) -> object:
+        """Return how the round ended for the client: not with `calls` if all of them are ours."""
+        return other if how == calls and self.calls and not self.client_calls else how
 
     def next(self, *, is_last: bool) -> None:
         """Begin the next round."""
         self.spent, self.usage = added(self.spent, self.usage), {}
         self.is_last, self.is_first, self.is_over, self.ended_well = is_last, False, False, False
-        self._held = b""
+        self._held = []
 
     @abstractmethod
-    def event(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         """Read an event of a stream; returns the client's events for it, possibly none."""
 
-    @abstractmethod
     def whole(self, body: JsonObject) -> str:
         """Read a whole answer; returns the client's, for the case that no round follows."""
+        answer = {member.name: member.value for member in body.members}
+        shown = self.read(answer) | self.used()
+        changed = {name: dumped(value) for name, value in shown.items() if value != answer.get(name)}
+        return body.rewritten(changed) if changed else body.text
+
+    @abstractmethod
+    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Read a whole answer; returns its members as the client gets them, or those that may change."""
+
+    def used(self) -> dict[str, Any]:
+        """Return the usage of all rounds as the answer's member; none for the first, which has its own."""
+        return {"usage": added(self.spent, self.usage)} if self.spent else {}
 
     @abstractmethod
     def words(self) -> str:
@@ -174,11 +189,11 @@ class Rounds(ABC):
     def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
         """Insert hidden turns at their indexes in the request's list."""
 
-    def show(self, data: bytes) -> bytes:
-        """Return the held events, then this one."""
-        data = self._opening + self._held + data
-        self._opening = self._held = b""
-        return data
+    def show(self, *events: bytes) -> list[bytes]:
+        """Return the held events, then these."""
+        shown = [*self._opening, *self._held, *events]
+        self._opening, self._held = [], []
+        return shown
 
 
 class ListedRounds(Rounds):
@@ -251,17 +266,17 @@ class ListedRounds(Rounds):
         if part.get("type") not in self.thoughts:
             self._next, self._waiting = at + 1, 0
 
-    def put(self, event: bytes, body: Mapping[str, Any]) -> bytes:
+    def put(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         """Return an event of a part with its index at the client."""
         place = index(body.get(self.place_name))
         at = self._shown_at.get(place, place)
         if at is None:
-            return b""
-        data = self.change(event, body, **{self.place_name: at})
+            return []
+        changed = self.change(event, body, **{self.place_name: at})
         if self._parts.get(place, {}).get("type") in self.thoughts:
-            self._held += data
-            return b""
-        return self.show(data)
+            self._held.append(changed)
+            return []
+        return self.show(changed)
 
 
 def changed_event(event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
@@ -293,6 +308,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def strings(parts: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return each part as JSON."""
-    return [dumped(part) for part in parts]
+def put_before(at: int, elements: Sequence[str]) -> Splice:
+    """Insert elements before the one at a position of a list."""
+    return Splice(at, at, "".join(f"{element}," for element in elements))

@@ -20,7 +20,7 @@ from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import NOTHING, shown_whole, to_found, to_lookup
 from zibaldone.server.border import read_apart
-from zibaldone.server.gateway.events import EventSplitter, event_data, whole_events, with_data
+from zibaldone.server.gateway.events import EventSplitter, event_data, with_data
 from zibaldone.server.gateway.exchange import GatewayExchange
 from zibaldone.server.gateway.json_body import (
     JsonObject,
@@ -120,9 +120,9 @@ class ToolLoop:
             while True:
                 try:
                     async for events in split(answer):
-                        if shown := b"".join([await self._event(event) for event in events]):
+                        if shown := [each for event in events for each in await self._event(event)]:
                             has_begun = True
-                            yield list(whole_events(shown))
+                            yield shown
                 finally:
                     await answer.aclose()
                 if not self._rounds.goes_on:
@@ -140,18 +140,16 @@ class ToolLoop:
                     refusal = problem.body(self._exchange.wire.path)
                 yield [_error_event(refusal)]
                 return
-            if rest := self._rounds.show(b""):
-                yield list(whole_events(rest))
+            if rest := self._rounds.show():
+                yield rest
 
-    async def _event(self, event: bytes) -> bytes:
+    async def _event(self, event: bytes) -> list[bytes]:
         data = event_data(event)
-        if not data or data == DONE:
-            if not data:
-                return event
-            return b"" if self._rounds.goes_on else self._rounds.show(event)
+        if data == DONE:
+            return [] if self._rounds.goes_on else self._rounds.show(event)
         body = event_body(data)
         if body is None:
-            return event
+            return [event]
         was_over = self._rounds.is_over
         shown = self._rounds.event(event, body)
         if self._rounds.is_over and not was_over:

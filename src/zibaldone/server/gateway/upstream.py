@@ -34,7 +34,7 @@ _OURS = re.compile(r"x-memory-|x-stainless-")
 _CREDENTIALS = ("authorization", "x-api-key")
 # Requests sent with the server's own key; all others keep the client's credentials.
 _NAMED = re.compile(
-    r"POST /(?:chat/completions(?:/render)?|completions|embeddings|messages|responses)"
+    r"POST /(?:chat/completions|completions|embeddings|messages|responses)"
     r"|(?:GET|HEAD) /models(?:/[^/]+)?"
 )
 # A path segment by RFC 3986, without "@", and without encoded characters that a server may read as a slash, a

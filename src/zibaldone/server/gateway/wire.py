@@ -6,14 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from zibaldone.server.gateway.json_body import (
-    JsonObject,
-    dumped,
-    elements_at,
-    mapping,
-    object_at,
-    sequence,
-)
+from zibaldone.server.gateway.json_body import JsonObject, dumped, elements_at, mapping, object_at, sequence
 from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.turns import WireTurn, wire_turns
 

@@ -1,4 +1,4 @@
-"""MCP: a user's memory as tools and resources, for editors and agents (extra `mcp`)."""
+"""MCP: a user's memory as tools, for editors and agents (extra `mcp`)."""
 
 from zibaldone.errors import MissingExtra
 

@@ -50,7 +50,8 @@ async def recall(caller: McpCaller, given: Any) -> str:
         shared=() if caller.by else None,
     )
     brought = to_found(recalled, shown_before=bool(given.seen))
-    while len(brought.evidence) > 1 and (over := await _over(caller, brought.text, given.budget)) > 0:
+    count = caller.memory.admin.count_tokens
+    while len(brought.evidence) > 1 and (over := await count(_quoted(brought.text)) - given.budget) > 0:
         brought = brought.shorter(over)
     if brought.evidence:
         return _quoted(brought.text)
@@ -252,11 +253,6 @@ def _day(time: datetime) -> str:
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
-
-
-async def _over(caller: McpCaller, text: str, budget: int) -> int:
-    """Tokens that an answer has above its budget."""
-    return await caller.memory.admin.count_tokens(_quoted(text)) - budget
 
 
 def _quoted(text: str) -> str:

@@ -36,11 +36,6 @@ class McpTool:
         return self.operation.right == "read"
 
     @property
-    def destroys(self) -> bool:
-        """True if it forgets."""
-        return self.operation.right == "forget"
-
-    @property
     def of_topics(self) -> bool:
         """True if it reads topic documents, which are made of all agents' messages."""
         return self.operation.name == "getTopic"

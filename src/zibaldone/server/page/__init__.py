@@ -6,31 +6,21 @@ progress. All content is escaped; nothing is loaded from elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from functools import partial
 
 from starlette.routing import BaseRoute
 
-from zibaldone.api.aio import AsyncMemory
-from zibaldone.errors import MissingExtra
+from zibaldone.server.border import routes_of
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.live import Live
-from zibaldone.server.metrics import Metrics
-
-try:
-    import jinja2 as _jinja2
-    import markdown_it as _markdown_it
-    import nh3 as _nh3
-    import python_multipart as _multipart
-except ModuleNotFoundError as error:
-    raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[server]'") from error
-
 from zibaldone.server.page import messages, searching, upkeep, views, watching
 from zibaldone.server.page.environment import static_routes
-from zibaldone.server.page.jobs import Jobs
-from zibaldone.server.page.page_auth import PageAction, PageEndpoint, PageServices, sign_in_routes
-
-del _jinja2, _markdown_it, _multipart, _nh3
+from zibaldone.server.page.page_auth import (
+    PageAction,
+    PageServices,
+    answer,
+    sign_in_routes,
+)
 
 ACTIONS: tuple[PageAction, ...] = (
     *searching.ACTIONS,
@@ -41,28 +31,10 @@ ACTIONS: tuple[PageAction, ...] = (
 )
 
 
-class PagePart:
-    """The part of the server that serves the page."""
-
-    def __init__(
-        self, memory: AsyncMemory, metrics: Metrics, keys: KeyStore, live: Live | None = None
-    ) -> None:
-        """`live`: the gateway's requests, where there is a gateway."""
-        self._keys, self._jobs = keys, Jobs()
-        self._services = PageServices(memory, metrics, self._jobs, live)
-
-    def routes(self) -> Sequence[BaseRoute]:
-        """Return one route per path."""
-        by_path: dict[str, list[PageAction]] = {}
-        for action in ACTIONS:
-            by_path.setdefault(action.path, []).append(action)
-        endpoints = [PageEndpoint(same, self._services) for same in by_path.values()]
-        return [*static_routes(), *sign_in_routes(self._keys), *(endpoint.route() for endpoint in endpoints)]
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """At the end, stop the jobs; what they have not done is done when asked again."""
-        try:
-            yield
-        finally:
-            await self._jobs.stop()
+def page_routes(services: PageServices, keys: KeyStore) -> Sequence[BaseRoute]:
+    """Return one route per path."""
+    endpoints = (
+        (action.path, "POST" if action.posts else "GET", partial(answer, action, services))
+        for action in ACTIONS
+    )
+    return [*static_routes(), *sign_in_routes(keys), *routes_of(endpoints)]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from importlib.resources import files
+from mimetypes import guess_type
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -29,12 +30,6 @@ _VERSIONED = {
     for name, data in _STATIC.items()
 }
 _CACHED = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-_TYPES = {
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-    "txt": "text/plain; charset=utf-8",
-}
 # By what messages' ids begin with, which says through which importer or door they came.
 SOURCES = {
     "chatgpt": "ChatGPT",
@@ -163,6 +158,6 @@ def static_routes() -> Sequence[Route]:
         name = request.path_params.get("name", "mark.svg")
         if name not in _STATIC:
             raise HTTPException(404)
-        return Response(_STATIC[name], media_type=_TYPES[name.rpartition(".")[2]], headers=_CACHED)
+        return Response(_STATIC[name], media_type=guess_type(name)[0], headers=_CACHED)
 
     return [Route(path, static, methods=["GET"]) for path in ("/static/{name}", "/favicon.ico")]

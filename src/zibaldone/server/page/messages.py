@@ -60,7 +60,7 @@ async def session(call: PageCall) -> Response:
     return call.page(
         "session.html",
         name=name,
-        title=title_of(first[0]),
+        title=await _title(call, name),
         source=source_of(first[0]),
         messages=messages,
         at=at,
@@ -117,16 +117,9 @@ async def correct(call: PageCall) -> Response:
     return call.see(f"/message/{held.seq}")
 
 
-def title_of(first: Message) -> str:
-    """Return a session's title from its first message: of the metadata, or else the first words."""
-    title = first.metadata.get("title")
-    return title if isinstance(title, str) and title.strip() else " ".join(first.content[:400].split())
-
-
 async def _title(call: PageCall, session: str) -> str:
     """Return a session's title; "" if it has no messages."""
-    first = await call.memory.messages(user=call.whose, filter=Filter(session=session), limit=1)
-    return title_of(first[0]) if first else ""
+    return (await call.titles([session], call.scope)).get(session, "")
 
 
 _SHOWN = 8  # messages of a dry run

@@ -9,11 +9,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import MYSELF, Evidence
@@ -55,15 +53,14 @@ class PageServices:
     memory: AsyncMemory
     metrics: Metrics
     jobs: Jobs
-    live: Live | None = None  # None: there is no gateway
+    live: Live | None  # None: there is no gateway
 
 
 @dataclass(frozen=True, slots=True)
-class PageCall:
+class PageCall(PageServices):
     """An authorized request of the page."""
 
     request: Request
-    services: PageServices
     principal: Principal
     user: str
     scope: str = ""  # the memory shared with the user that is read; "": their own
@@ -74,23 +71,8 @@ class PageCall:
         return self.scope or self.user
 
     @property
-    def memory(self) -> AsyncMemory:
-        """The memory of all users."""
-        return self.services.memory
-
-    @property
-    def metrics(self) -> Metrics:
-        """The server's metrics."""
-        return self.services.metrics
-
-    @property
-    def jobs(self) -> Jobs:
-        """The jobs of all users."""
-        return self.services.jobs
-
-    @property
     def may_write(self) -> bool:
-        """True if forms that change something are shown; `PageEndpoint` refuses them otherwise."""
+        """True if forms that change something are shown; `answer` refuses them otherwise."""
         return not (self.principal.read_only or self.scope)
 
     @property
@@ -103,9 +85,7 @@ class PageCall:
         """True if the menu shows a part: its model, its gateway or the right to it is there."""
         if path in ("/topics", "/themes"):
             return self.memory.admin.can_ask
-        return {"/import": not self.principal.read_only, "/live": self.services.live is not None}.get(
-            path, True
-        )
+        return {"/import": not self.principal.read_only, "/live": self.live is not None}.get(path, True)
 
     @property
     def is_fragment(self) -> bool:
@@ -191,60 +171,42 @@ class PageAction:
     shares: bool = False
 
 
-class PageEndpoint:
-    """The actions of one path, as an ASGI app."""
+async def answer(action: PageAction, services: PageServices, request: Request) -> Response:
+    """Answer a request. Raises what `problem_of` knows."""
+    principal: Principal | None = getattr(request.state, "principal", None)
+    if principal is None:
+        return _to_sign_in(request)
+    if principal.agent is not None:
+        raise Problem(403, "other-agent", "this key is for one agent's messages; the page shows all of them")
+    if action.posts:
+        check_sender(request)
+        if not action.reads:
+            principal.must_write()
+    user = await _whose(action, services.memory, principal, request)
+    if user is None:
+        return RedirectResponse("/users", status_code=303, headers=HEADERS)
+    scope = request.query_params.get("shared", "")
+    if scope and not (action.shares and await services.memory.admin.grants(user=user, scope=scope)):
+        raise Problem(403, "not-granted", "no memory of this name is shared with you")
+    memory, metrics, jobs, live = services.memory, services.metrics, services.jobs, services.live
+    return await action.handle(PageCall(memory, metrics, jobs, live, request, principal, user, scope))
 
-    def __init__(self, actions: Sequence[PageAction], services: PageServices) -> None:
-        self._path = actions[0].path
-        self._actions: Mapping[bool, PageAction] = {action.posts: action for action in actions}
-        self._services = services
 
-    def route(self) -> Route:
-        """Return the route."""
-        return Route(self._path, self)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        response = await self._answer(Request(scope, receive))
-        await response(scope, receive, send)
-
-    async def _answer(self, request: Request) -> Response:
-        principal: Principal | None = getattr(request.state, "principal", None)
-        if principal is None:
-            return _to_sign_in(request)
-        if principal.agent is not None:
-            raise Problem(
-                403, "other-agent", "this key is for one agent's messages; the page shows all of them"
-            )
-        action = self._actions.get(request.method == "POST")
-        if action is None or request.method not in ("GET", "HEAD", "POST"):
-            allowed = [name for name in ("GET", "HEAD", "POST") if (name == "POST") in self._actions]
-            raise HTTPException(405, headers={"Allow": ", ".join(allowed)})
-        if action.posts:
-            check_sender(request)
-            if not action.reads:
-                principal.must_write()
-        user = await self._whose(principal, request)
-        if user is None:
-            return RedirectResponse("/users", status_code=303, headers=HEADERS)
-        scope = request.query_params.get("shared", "")
-        if scope and not (action.shares and await self._services.memory.admin.grants(user=user, scope=scope)):
-            raise Problem(403, "not-granted", "no memory of this name is shared with you")
-        return await action.handle(PageCall(request, self._services, principal, user, scope))
-
-    async def _whose(self, principal: Principal, request: Request) -> str | None:
-        """Return the user that the request names, or the only one; None if one has to be chosen."""
-        named = request.query_params.getlist("user")
-        if len(named) > 1:
-            raise Problem(422, "invalid-input", "the parameter user comes twice")
-        if principal.user is not None or named:
-            return principal.whose(named[0] if named else None)
-        known = await self._services.memory.users()
-        if len(known) < 2 or self._path == "/users":
-            return known[0] if known else MYSELF
-        if request.method == "POST":
-            raise Problem(400, "no-user", "say whose memory: add the parameter user")
-        return None
+async def _whose(
+    action: PageAction, memory: AsyncMemory, principal: Principal, request: Request
+) -> str | None:
+    """Return the user that the request names, or the only one; None if one has to be chosen."""
+    named = request.query_params.getlist("user")
+    if len(named) > 1:
+        raise Problem(422, "invalid-input", "the parameter user comes twice")
+    if principal.user is not None or named:
+        return principal.whose(named[0] if named else None)
+    known = await memory.users()
+    if len(known) < 2 or action.path == "/users":
+        return known[0] if known else MYSELF
+    if action.posts:
+        raise Problem(400, "no-user", "say whose memory: add the parameter user")
+    return None
 
 
 def field(form: FormData, name: str) -> str:

@@ -11,7 +11,7 @@ from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall
 
 async def live(call: PageCall) -> Response:
     """Show the newest requests; to a part of the page that has seen them all, nothing."""
-    watched = call.services.live
+    watched = call.live
     mark = watched.mark(call.user) if watched else ""
     if call.is_fragment and call.text("mark") == mark:
         return Response(status_code=204, headers=HEADERS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -15,11 +14,11 @@ from starlette.routing import BaseRoute, Route
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import OPERATIONS as ALL
-from zibaldone.api.operations import Operation
+from zibaldone.server.border import routes_of
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.rest import handlers as handlers
 from zibaldone.server.rest.openapi import document
-from zibaldone.server.rest.operation import ROOT, Resource
+from zibaldone.server.rest.operation import ROOT, answer
 
 DOCUMENT = f"{ROOT}/openapi.json"
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -31,35 +30,24 @@ def _document() -> dict[str, Any]:
     return document(OPERATIONS, version("zibaldone"))
 
 
-class RestPart:
-    """The part of the server that serves /v1/memory."""
+def rest_routes(memory: AsyncMemory, metrics: Metrics) -> Sequence[BaseRoute]:
+    """The routes of /v1/memory, one per path."""
 
-    def __init__(self, memory: AsyncMemory, metrics: Metrics) -> None:
-        self._memory, self._metrics = memory, metrics
+    # No coroutine: the first one takes a tenth of a second, which it takes in a thread.
+    def openapi(_: Request) -> Response:
+        return JSONResponse(_document())
 
-    def routes(self) -> Sequence[BaseRoute]:
-        """A route per path."""
+    async def nothing(_: Request) -> Response:
+        raise HTTPException(404)  # or the gateway would pass on what is misspelt
 
-        # No coroutine: the first one takes a tenth of a second, which it takes in a thread.
-        def openapi(_: Request) -> Response:
-            return JSONResponse(_document())
-
-        by_path: dict[str, list[Operation]] = {}
-        for operation in OPERATIONS:
-            assert operation.rest is not None
-            by_path.setdefault(f"{ROOT}/{operation.rest.path}", []).append(operation)
-
-        async def nothing(_: Request) -> Response:
-            raise HTTPException(404)  # or the gateway would pass on what is misspelt
-
-        return [
-            Route(DOCUMENT, openapi),
-            *(Route(path, Resource(same, self._memory, self._metrics)) for path, same in by_path.items()),
-            Route(ROOT, nothing, methods=ANY),
-            Route(f"{ROOT}/{{path:path}}", nothing, methods=ANY),
-        ]
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Nothing to open or to drain: a request is done when it is answered."""
-        yield
+    endpoints = (
+        (f"{ROOT}/{operation.rest.path}", operation.rest.method, partial(answer, operation, memory, metrics))
+        for operation in OPERATIONS
+        if operation.rest
+    )
+    return [
+        Route(DOCUMENT, openapi),
+        *routes_of(endpoints),
+        Route(ROOT, nothing, methods=ANY),
+        Route(f"{ROOT}/{{path:path}}", nothing, methods=ANY),
+    ]

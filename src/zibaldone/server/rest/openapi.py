@@ -140,7 +140,9 @@ def _not_null(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(rest: Rest) -> dict[str, Any]:
-    responses: dict[str, Any] = {str(status): _ok(status) for status in rest.statuses}
+    responses: dict[str, Any] = {
+        str(status): {"description": _MEANING[status], "content": {}} for status in rest.statuses
+    }
     if rest.streams:
         schema = {"type": "string", "description": "JSON, a line each."}
         responses["200"]["content"][rest.streams] = {"schema": schema}
@@ -152,10 +154,6 @@ def _responses(rest: Rest) -> dict[str, Any]:
         responses[str(status)] = {"description": _MEANING[status], "content": problem}
     responses["default"] = {"description": "Any other problem.", "content": problem}
     return responses
-
-
-def _ok(status: int) -> dict[str, Any]:
-    return {"description": _MEANING[status], "content": {}}
 
 
 def _reference(shape: type[BaseModel]) -> dict[str, str]:

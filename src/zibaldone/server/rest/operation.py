@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.api.operations import Operation
@@ -94,60 +93,37 @@ def handles(name: str) -> Callable[[H], H]:
     return register
 
 
-class Resource:
-    """All operations of one path, as an ASGI app."""
-
-    def __init__(self, operations: Sequence[Operation], memory: AsyncMemory, metrics: Metrics) -> None:
-        self._operations = {operation.rest.method: operation for operation in operations if operation.rest}
-        if "GET" in self._operations:
-            self._operations["HEAD"] = self._operations["GET"]
-        self._memory, self._metrics = memory, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or raise what `problem_of` knows."""
-        request = Request(scope, receive)
-        operation = self._operations.get(request.method)
-        if operation is None:
-            allowed = ", ".join(sorted(self._operations))
-            raise Problem(
-                405,
-                "method-not-allowed",
-                f"this path has {allowed}, not {request.method}",
-                headers={"Allow": allowed},
-            )
-        response = await self._answer(operation, request)
-        await response(scope, receive, send)
-
-    async def _answer(self, operation: Operation, request: Request) -> Response:
-        principal: Principal = request.state.principal
-        _check_header(principal, request)
-        if operation.right in ("write", "forget"):
-            principal.must_write()
-        if operation.right == "admin":
-            principal.must_be_admin()
-        query = _checked_query(query_shape(operation), request.query_params)
-        principal = await acting_in(principal, self._memory, getattr(query, "user", None))
-        if principal.by is not None:
-            _check_shared(operation, principal)
-        body = await _checked_body(operation, request)
-        if operation.agents == "refused" and principal.agent is not None:
-            raise Problem(403, "other-agent", "this key is for one agent's messages, and this is made of all")
-        given = {**dict(query), **dict(body or {})}
-        call = RestCall(operation, self._memory, self._metrics, principal, given, request.path_params)
-        assert operation.rest is not None
-        with self._metrics.stage(operation.name):
-            handle = HANDLERS.get(operation.name)
-            answering = call.run() if handle is None else handle(call)
-            if operation.rest.asks:
-                await request.body()  # what comes after it is the client's going
-                answering = unless_gone(request, answering)
-            answer = await answering
-        if isinstance(answer, Response):
-            return answer
-        reply = answer if isinstance(answer, Reply) else Reply(answer, operation.rest.statuses[0])
-        result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
-        content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
-        return Response(content, status_code=reply.status, media_type="application/json")
+async def answer(operation: Operation, memory: AsyncMemory, metrics: Metrics, request: Request) -> Response:
+    """Answer a request, or raise what `problem_of` knows."""
+    principal: Principal = request.state.principal
+    _check_header(principal, request)
+    if operation.right in ("write", "forget"):
+        principal.must_write()
+    if operation.right == "admin":
+        principal.must_be_admin()
+    query = _checked_query(query_shape(operation), request.query_params)
+    principal = await acting_in(principal, memory, getattr(query, "user", None))
+    if principal.by is not None:
+        _check_shared(operation, principal)
+    body = await _checked_body(operation, request)
+    if operation.agents == "refused" and principal.agent is not None:
+        raise Problem(403, "other-agent", "this key is for one agent's messages, and this is made of all")
+    given = {**dict(query), **dict(body or {})}
+    call = RestCall(operation, memory, metrics, principal, given, request.path_params)
+    assert operation.rest is not None
+    with metrics.stage(operation.name):
+        handle = HANDLERS.get(operation.name)
+        answering = call.run() if handle is None else handle(call)
+        if operation.rest.asks:
+            await request.body()  # what comes after it is the client's going
+            answering = unless_gone(request, answering)
+        answered = await answering
+    if isinstance(answered, Response):
+        return answered
+    reply = answered if isinstance(answered, Reply) else Reply(answered, operation.rest.statuses[0])
+    result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
+    content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
+    return Response(content, status_code=reply.status, media_type="application/json")
 
 
 def _check_shared(operation: Operation, principal: Principal) -> None:

@@ -57,7 +57,7 @@ from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 9  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 10  # raise it when other documents would be made of the same log without a model
 _KINDS = ("documents", "entries")
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()

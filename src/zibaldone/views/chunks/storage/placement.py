@@ -163,6 +163,7 @@ def move(
     records stay where they are.
     """
     with database.read(generation.user) as connection:
+        must_be_current(database, connection)
         read = [store.fetch(connection, generation, [record.id for record in group]) for group in planned]
     new: dict[str, tuple[list[RecordPlace], Mapping[int, bytes], int]] = {}
     for group, data in zip(planned, read, strict=True):

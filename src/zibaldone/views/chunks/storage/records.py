@@ -27,6 +27,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, select, text, up
 
 from zibaldone.errors import BlockMissing, StorageCorrupt
 from zibaldone.storage.batches import in_chunks
+from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.database import Database
 from zibaldone.storage.objects import ObjectStore, owner_of
 from zibaldone.storage.schema import blocks, records
@@ -303,7 +304,8 @@ def release(database: Database, store: RecordStore, user: str | None = None) -> 
     if user is not None:
         query = query.where(blocks.c.user == user)
     with database.read(user) as connection:
-        rows = connection.execute(query).all()
+        if rows := connection.execute(query).all():
+            must_be_current(database, connection)
     for row in rows:
         store.blocks.delete(row.block)
     if rows:

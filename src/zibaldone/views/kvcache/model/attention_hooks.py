@@ -28,6 +28,7 @@ from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.inspection import (
     PROBE_TOKENS,
+    SEVERAL_DIMENSIONS,
     Rotation,
     Table,
     attention_modules,
@@ -349,9 +350,7 @@ class Tap:
                 f"it could not be found which module makes the tables of {type(module).__name__}"
             )
         if cos.ndim != 3:
-            raise UnsupportedModel(
-                "its positions have several dimensions (multimodal models): text only for now"
-            )
+            raise UnsupportedModel(SEVERAL_DIMENSIONS)
 
         def keys(cos: Tensor, sin: Tensor) -> Tensor:
             return spied(module, args, {**kwargs, "position_embeddings": (cos, sin)})[0]

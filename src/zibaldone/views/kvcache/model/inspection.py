@@ -18,44 +18,40 @@ from transformers import DynamicCache, PreTrainedModel
 from zibaldone.errors import UnsupportedModel
 from zibaldone.models.cache_argument import cache_argument
 
+SEVERAL_DIMENSIONS = "its positions have several dimensions (multimodal models): text only for now"
+_NOT_HANDLED = {  # settings of a configuration
+    "alibi": "it has no rotary positions, but biases by distance (ALiBi): its keys cannot be moved to other"
+    " places",
+    "kv_lora_rank": "its attention is latent (MLA): what it caches differs between versions of Transformers,"
+    " and is not handled",
+    "num_kv_shared_layers": "some of its layers reuse the keys of others, which is not handled",
+}
+_ROPES_NOT_HANDLED = {
+    "dynamic": "its rotary frequencies depend on the longest text seen (dynamic NTK): set a fixed rope type",
+    "longrope": "its rotary frequencies change once a text is longer than the model was first made for"
+    " (longrope): keys of short turns would not be those of a long text",
+}
+
 
 def check_config(config: Any) -> None:
     """Raises UnsupportedModel, with the reason, if keys of this model cannot be moved to other positions."""
     text = config.get_text_config(decoder=True)
     if getattr(config, "is_encoder_decoder", False):
         raise UnsupportedModel("it is an encoder-decoder model: the kv view takes causal language models")
-    if getattr(text, "alibi", False):
-        raise UnsupportedModel(
-            "it has no rotary positions, but biases by distance (ALiBi): its keys cannot be moved to other"
-            " places"
-        )
-    if getattr(text, "kv_lora_rank", None):
-        raise UnsupportedModel(
-            "its attention is latent (MLA): what it caches differs between versions of Transformers, and is"
-            " not handled"
-        )
-    if getattr(text, "num_kv_shared_layers", 0):
-        raise UnsupportedModel("some of its layers reuse the keys of others, which is not handled")
+    for setting, reason in _NOT_HANDLED.items():
+        if getattr(text, setting, None):
+            raise UnsupportedModel(reason)
     kinds = set(getattr(text, "layer_types", None) or ())
     if odd := sorted(kind for kind in kinds if kind not in ("full_attention", "sliding_attention")):
         raise UnsupportedModel(
             f"it has layers of kind {', '.join(odd)}: their state cannot be cut into blocks of tokens"
         )
     for rope in _rope_parameters(text):
-        kind = rope.get("rope_type") or rope.get("type")
-        if kind == "dynamic":
-            raise UnsupportedModel(
-                "its rotary frequencies depend on the longest text seen (dynamic NTK): set a fixed rope type"
-            )
-        if kind == "longrope":
-            raise UnsupportedModel(
-                "its rotary frequencies change once a text is longer than the model was first made for"
-                " (longrope): keys of short turns would not be those of a long text"
-            )
+        kind = str(rope.get("rope_type") or rope.get("type"))
+        if kind in _ROPES_NOT_HANDLED:
+            raise UnsupportedModel(_ROPES_NOT_HANDLED[kind])
         if rope.get("mrope_section"):
-            raise UnsupportedModel(
-                "its positions have several dimensions (multimodal models): text only for now"
-            )
+            raise UnsupportedModel(SEVERAL_DIMENSIONS)
 
 
 def window_of(config: Any) -> int:

@@ -115,13 +115,8 @@ def placed(reader: PoolReader, blocks: Iterable[KVBlock]) -> tuple[KVBlock, ...]
 
 
 def _key(pool: Pool, block: KVBlock) -> Hashable:
-    return (
-        pool.generation.user,
-        pool.generation.number,
-        pool.generation.fingerprint,
-        block.number,
-        block.crc,
-    )
+    made_by = pool.generation
+    return made_by.user, made_by.number, made_by.fingerprint, block.number, block.crc
 
 
 def _on_cpu(raw: Raw) -> Raw:

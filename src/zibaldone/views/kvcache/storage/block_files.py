@@ -137,23 +137,16 @@ class PoolFiles:
         The system is told of all of them first, so that scattered blocks come as fast as adjacent ones.
         """
         stride, start = self.layout.stride_bytes, 0
-        try:
-            with _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
-                _will_need(file, [slot * stride for slot in slots], stride)
-                while start < len(slots):
-                    end = start + 1
-                    while end < len(slots) and slots[end] == slots[end - 1] + 1:
-                        end += 1
-                    part = buffer[start * stride : end * stride]
-                    if os.preadv(file, [part], slots[start] * stride) < len(part):
-                        raise BlockMissing(
-                            f"block file {self.folder.name!r} ends before slot {slots[end - 1]}"
-                        )
-                    start = end
-        except OSError as error:
-            raise StorageUnusable(
-                f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
-            ) from error
+        with _reading(self.folder), _opened(self.folder / _BLOCKS, os.O_RDONLY) as file:
+            _will_need(file, [slot * stride for slot in slots], stride)
+            while start < len(slots):
+                end = start + 1
+                while end < len(slots) and slots[end] == slots[end - 1] + 1:
+                    end += 1
+                part = buffer[start * stride : end * stride]
+                if os.preadv(file, [part], slots[start] * stride) < len(part):
+                    raise BlockMissing(f"block file {self.folder.name!r} ends before slot {slots[end - 1]}")
+                start = end
 
     def write(
         self,
@@ -166,7 +159,7 @@ class PoolFiles:
         `unsettled` are the (slots, rows) of earlier writes that were not committed: they stay noted. Raises
         StorageFull and StorageUnusable; then no row may name what was to be written.
         """
-        try:
+        with _writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._intend({*blocks, *unsettled[0]}, {*boxes, *unsettled[1]})
             with _opened(self.folder / _BLOCKS) as file:
@@ -181,8 +174,6 @@ class PoolFiles:
                     for row, per_layer in sorted(boxes.items()):
                         _write(file, per_layer[place], row * self.layout.box_bytes(layer))
                     os.fsync(file)
-        except OSError as error:
-            raise _as_storage_error(error, self.folder) from error
 
     def read_boxes(self, layer: int, rows: Sequence[int]) -> list[bytes]:
         """One box per row; shorter behind the end of the file."""
@@ -244,16 +235,11 @@ class PoolFiles:
 
     def _read(self, name: str, places: Sequence[int], size: int) -> list[bytes]:
         """`size` bytes from each offset; fewer at the end of the file."""
-        try:
-            with _opened(self.folder / name, os.O_RDONLY) as file:
-                _will_need(file, places if len(places) > 1 else (), size)
-                return [os.pread(file, size, at) for at in places]
-        except FileNotFoundError:
-            return [b"" for _ in places]
-        except OSError as error:
-            raise StorageUnusable(
-                f"KV blocks cannot be read in {str(self.folder)!r}: {error.strerror}"
-            ) from error
+        missing = contextlib.suppress(FileNotFoundError)
+        with _reading(self.folder), missing, _opened(self.folder / name, os.O_RDONLY) as file:
+            _will_need(file, places if len(places) > 1 else (), size)
+            return [os.pread(file, size, at) for at in places]
+        return [b"" for _ in places]
 
     def _filled(self, name: str, stride: int) -> Iterator[int]:
         """Slots of a file, `stride` bytes apart, with anything but zeros."""
@@ -267,27 +253,20 @@ class PoolFiles:
 
     def _zero(self, name: str, places: Sequence[tuple[int, int]]) -> None:
         path = self.folder / name
-        try:
-            if not places or not path.exists():
-                return
-            with _opened(path, os.O_RDWR) as file:
-                end = os.fstat(file).st_size
-                for start, size in places:
-                    for at in range(start, min(start + size, end), _ZEROS_AT_ONCE):
-                        _write(file, bytes(min(_ZEROS_AT_ONCE, start + size - at, end - at)), at)
-                os.fsync(file)
-        except OSError as error:
-            raise _as_storage_error(error, self.folder) from error
+        if not places or not path.exists():
+            return
+        with _writing(self.folder), _opened(path, os.O_RDWR) as file:
+            end = os.fstat(file).st_size
+            for start, size in places:
+                for at in range(start, min(start + size, end), _ZEROS_AT_ONCE):
+                    _write(file, bytes(min(_ZEROS_AT_ONCE, start + size - at, end - at)), at)
+            os.fsync(file)
 
 
 def remove(folder: Path) -> None:
     """Remove the folder of a generation, or of a user."""
-    try:
+    with _writing(folder), contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _as_storage_error(error, folder) from error
 
 
 def _write(file: int, data: bytes, at: int) -> None:
@@ -308,10 +287,24 @@ def _opened(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _as_storage_error(error: OSError, folder: Path) -> StorageFull | StorageUnusable:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageFull(f"no space left for KV blocks in {str(folder)!r}: take a larger disk")
-    return StorageUnusable(f"no KV block can be written in {str(folder)!r}: {error.strerror}")
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageUnusable(f"KV blocks cannot be read in {str(folder)!r}: {error.strerror}") from error
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(
+                f"no space left for KV blocks in {str(folder)!r}: take a larger disk"
+            ) from error
+        raise StorageUnusable(f"no KV block can be written in {str(folder)!r}: {error.strerror}") from error
 
 
 def _will_need(file: int, places: Iterable[int], size: int) -> None:

@@ -53,17 +53,6 @@ def _free(connection: Connection, generation: Generation, count: int, unusable: 
     return list(itertools.islice((place for place in itertools.count() if place not in unusable), count))
 
 
-def unnamed(
-    connection: Connection, generation: Generation, slots: Sequence[int], rows: Sequence[int]
-) -> tuple[list[int], list[int]]:
-    """(slots, rows) of the given ones that no row of the manifest names."""
-    query = select(_b.slot).where(of(kv_blocks, generation))
-    named = {row.slot for row in matching(connection, query, _b.slot, slots)}
-    query = select(_b.block).where(of(kv_blocks, generation), _b.boxes_crc.is_not(None))
-    boxed = {row.block - 1 for row in matching(connection, query, _b.block, [row + 1 for row in rows])}
-    return [slot for slot in slots if slot not in named], [row for row in rows if row not in boxed]
-
-
 def named(connection: Connection, generation: Generation) -> tuple[set[int], set[int]]:
     """(slots, rows) that the manifest names."""
     rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(of(kv_blocks, generation))).all()

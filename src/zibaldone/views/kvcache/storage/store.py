@@ -156,7 +156,11 @@ class KVStore:
 
     def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
         """(slots, rows) of an uncommitted write, which no row names."""
-        return manifest.unnamed(connection, pool.generation, *self.files(pool).intended())
+        slots, rows = self.files(pool).intended()
+        if not slots and not rows:
+            return [], []
+        known = manifest.named(connection, pool.generation)
+        return [slot for slot in slots if slot not in known[0]], [row for row in rows if row not in known[1]]
 
     def unnamed_bytes(self, connection: Connection, user: str) -> list[str]:
         """Places with data in the user's files that no row names, and no write is about to fill."""

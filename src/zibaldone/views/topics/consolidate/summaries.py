@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from zibaldone.text.sentences import passages
-from zibaldone.text.titles import Likeness, telling, without_captions
+from zibaldone.text.titles import telling, without_captions
 from zibaldone.text.words import words
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.markdown.document import Document, Event, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 
 _KEYWORDS = 8
-_TITLE_WORDS, _TITLE_THINGS = 3, 2
+_TITLE_WORDS = 2
 _EVENTS = 32  # kept of an update log: the first, and the newest
 
 
 def title(entries: Sequence[Entry], work: Work) -> str:
     """Title from terms that the entries have and others lack: "Adoption agencies"."""
-    likeness, parties, texts = _about(entries, work)
-    best = telling(texts, _TITLE_WORDS, parties=parties, df=work.df, n=work.entries, likeness=likeness)
-    name = " & ".join(best[:_TITLE_THINGS])
+    name = " & ".join(_words(entries, _TITLE_WORDS, work))
     return f"{name[:1].upper()}{name[1:]}" or "Notes"
 
 
@@ -34,9 +32,7 @@ def summary(entries: Sequence[Entry], work: Work) -> str:
     central = current[int((rows @ rows.mean(axis=0)).argmax())]
     text = without_captions(central.text)
     central_line = f"{central.source}: {text}" if central.source else text
-    likeness, parties, texts = _about(current, work)
-    keywords = telling(texts, _KEYWORDS, parties=parties, df=work.df, n=work.entries, likeness=likeness)
-    return fitted(f"{', '.join(keywords)}; {central_line}", work)
+    return fitted(f"{', '.join(_words(current, _KEYWORDS, work))}; {central_line}", work)
 
 
 def fitted(text: str, work: Work) -> str:
@@ -46,15 +42,10 @@ def fitted(text: str, work: Work) -> str:
     return line if len(spans) < 2 else line[: spans[0][1]].rstrip(" ,;") + "…"
 
 
-def _about(entries: Sequence[Entry], work: Work) -> tuple[Likeness, frozenset[str], list[str]]:
-    """(similarity of phrases to the entries, words of speakers' names, texts)."""
-
-    def likeness(phrases: Sequence[str]) -> list[float]:
-        rows = work.centred(work.workbench.vectors(phrases)) @ work.centres([entries])[0]
-        return [float(value) for value in rows]
-
+def _words(entries: Sequence[Entry], most: int, work: Work) -> list[str]:
+    """Words that many of the entries have and few others, without speakers' names."""
     speakers = frozenset(word for entry in entries for word in words(entry.source or ""))
-    return likeness, speakers, [without_captions(entry.text) for entry in entries]
+    return telling([entry.text for entry in entries], most, parties=speakers, df=work.df, n=work.entries)
 
 
 def summed_up(document: Document, work: Work, text: str = "") -> Document:

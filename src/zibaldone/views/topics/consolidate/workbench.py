@@ -59,21 +59,14 @@ def bundles(things: Iterable[T], sizes: Iterable[int], limit: float) -> Iterator
 
 
 Sameness = tuple[str, ...]
-_SPEAKER = frozenset("i me my mine myself we us our ours you your yours im ive id ill".split())
 
 
 def sameness(entry: Entry) -> Sameness:
-    """Key by which current entries are duplicates; () matches nothing.
-
-    Words alike are not enough: "I" of two speakers is not the same person, and "We went hiking" of two days
-    is not the same hike.
-    """
+    """Key of duplicates among current entries: the speaker, the day, and the words; () matches nothing."""
     spoken = words(entry.text)
     if not spoken or not entry.current:
         return ()
-    who = (entry.source or "") if not _SPEAKER.isdisjoint(spoken) else "*"
-    when = entry.time.text if entry.time else ""
-    return (who, when, *spoken)
+    return (entry.source or "", entry.time.text if entry.time else "", *spoken)
 
 
 def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
