@@ -23,6 +23,7 @@ from zibaldone.core.validation import (
     flag,
     function,
     key,
+    members,
     number,
     one_line,
     option,
@@ -276,7 +277,7 @@ class Memory:
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
         narrowed, taken_by = to_filter(filter), to_order(order)
-        turns = list(messages) if isinstance(messages, Iterator) else messages
+        turns = members("messages of a chat", messages) if isinstance(messages, Iterator) else messages
         text, repeated = _to_question(query, turns)
         room, wiring = count("budget_tokens", budget_tokens, least=1), self._wiring
         question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)

@@ -46,14 +46,14 @@ MOST: Mapping[str, int] = {
 def members(what: str, given: Iterable[T]) -> list[T]:
     """List an iterable's members; raise TooMany for more than MOST allows."""
     taken = list(islice(given, MOST[what] + 1))
-    if len(taken) > MOST[what]:
-        raise too_many(what)
+    not_too_many(what, len(taken))
     return taken
 
 
-def too_many(what: str) -> TooMany:
-    """The error of who gives more members than MOST allows."""
-    return TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
+def not_too_many(what: str, members: int) -> None:
+    """Raise TooMany for more members than MOST allows."""
+    if members > MOST[what]:
+        raise TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
 
 
 def keys(what: str, given: Iterable[Key]) -> frozenset[str]:

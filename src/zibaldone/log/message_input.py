@@ -28,14 +28,13 @@ from typing import Any, Final, Protocol, TypeGuard, cast
 
 from zibaldone.core import AGENT, DEFAULT_SESSION, EDITOR, MACHINES, WRITTEN_BY, Message
 from zibaldone.core.validation import (
-    MOST,
     Key,
     key,
+    not_too_many,
     one_line,
     shown,
     to_json,
     to_time,
-    too_many,
     type_of,
 )
 from zibaldone.errors import InvalidInput, InvalidMessage
@@ -169,8 +168,7 @@ def to_messages(
     of_agent = {} if agent is None else {AGENT: key("agent", agent)}
     messages: list[Message] = []
     for position, item in enumerate(given):
-        if position == MOST[most]:
-            raise too_many(most)
+        not_too_many(most, position + 1)
         try:
             messages += [
                 _signed(_checked(message, of_agent, keep_files=keep_files), by)
