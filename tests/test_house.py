@@ -329,30 +329,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 452,
-    "adapters": 2_259,
-    "api": 4_172,
-    "cli": 5_371,
-    "core": 949,
-    "engine": 4_301,
-    "importers": 3_566,
-    "log": 2_546,
-    "models": 2_540,
-    "recall": 1_878,
-    "search": 2_810,
-    "server": 9_351,
-    "storage": 4_849,
+    ".": 448,
+    "adapters": 1_752,
+    "api": 4_050,
+    "cli": 4_443,
+    "core": 944,
+    "engine": 3_983,
+    "importers": 3_491,
+    "log": 2_453,
+    "models": 2_482,
+    "recall": 1_841,
+    "search": 2_799,
+    "server": 8_743,
+    "storage": 4_521,
     "testing": 507,
-    "text": 2_291,
-    "views": 1_885,
+    "text": 2_126,
+    "views": 1_886,
     "views/chunks": 2_790,
-    "views/hierarchy": 3_008,
-    "views/kvcache": 4_797,
-    "views/messages": 215,
-    "views/notes": 1_947,
-    "views/topics": 4_974,
+    "views/hierarchy": 3_001,
+    "views/kvcache": 4_751,
+    "views/messages": 212,
+    "views/notes": 1_944,
+    "views/topics": 4_952,
 }
-TESTS_CEILING = 52_962
+TESTS_CEILING = 47_628
 
 
 def lines_in(path: Path) -> int:
