@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_944,
     "views/topics": 4_952,
 }
-TESTS_CEILING = 47_628
+TESTS_CEILING = 47_657
 
 
 def lines_in(path: Path) -> int:

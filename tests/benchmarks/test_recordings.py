@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from benchmarks import flips
 from benchmarks.consolidation import RECORDINGS, VIEWS, consolidate, main
 from benchmarks.data import demo_conversation
 from zibaldone.models.recorded import RecordedModel
@@ -38,3 +39,31 @@ def test_the_command_replays_them(tmp_path, monkeypatch, capsys):
     main(words)
     (row,) = json.loads(output.read_text())["rows"]
     assert (row["view"], row["calls"], row["refused"]) == ("topics", 13, 0)
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "other"),
+    [
+        ("Ann is in Oslo.", "put in", "Ann is not in Oslo."),
+        ("Ann does not eat fish.", "left out", "Ann does eat fish."),
+        ("Ann can't swim.", "left out", "Ann ca swim."),
+        ("Ann eats fish.", "", ""),
+        ("Ann is not here, and not there.", "", ""),
+    ],
+)
+def test_a_statement_is_turned(statement, kind, other):
+    """By one "not", put in or left out; some cannot be."""
+    assert flips.turned(statement) == (kind, other)
+
+
+@pytest.mark.wide
+def test_true_statements_stand_and_turned_ones_do_not(tmp_path, capsys):
+    """Of those that the recorded model made."""
+    flips.main(["--output", str(tmp_path / "out.json")])
+    shares = {
+        row["statements"]: float(row["share"])
+        for row in json.loads((tmp_path / "out.json").read_text())["rows"]
+    }
+    assert shares["true"] < 0.02
+    assert shares["not put in"] > 0.95
+    assert shares["not left out"] > 0.8
