@@ -232,14 +232,6 @@ def test_another_bucket_is_refused(memory, bucket, place):
         assert other.admin.check().ok
 
 
-@pytest.fixture
-def begun_without(place):
-    """A memory with blocks beside its rows; gives how many, and what it recalls from them."""
-    with open_memory(place, **SETTINGS) as memory:
-        fill(memory)
-        return local_blocks(memory), recalled(memory)
-
-
 def local_blocks(memory):
     """How many blocks lie beside the rows."""
     with memory._database.read() as connection:
@@ -247,48 +239,17 @@ def local_blocks(memory):
         return rows.scalar_one() + len([*(memory.path / "blocks").rglob("*.block")])
 
 
-def recalled(memory):
-    """What both users' chunks say."""
-    return [
-        memory.recall("Qantril", user=user, views=["chunks"], min_confidence=0).text
-        for user in ("ann", "bea")
-        if memory.messages(user=user)
-    ]
-
-
-def test_blocks_of_before_the_bucket_are_read_where_they_lie(begun_without, place, bucket):
-    """New ones go to the bucket; a rebuild has the rest there, and forgetting reaches both places."""
-    there, expected = begun_without
-    assert there > 2
-    with open_memory(place, blocks=bucket.url, **SETTINGS) as memory:
-        assert recalled(memory) == expected
-        assert memory.admin.check().ok
-        memory.add([WORDS.format(number) for number in range(100, 112)], user="cid")
-        memory.maintain()
-        assert kinds(bucket)[0] > 0
-        assert local_blocks(memory) == there
+def test_a_memory_with_blocks_is_given_no_bucket(place, bucket):
+    """They would stay where they are; the error says how to move, and nothing is noted or left."""
     with open_memory(place, **SETTINGS) as memory:
-        assert recalled(memory) == expected
-        receipt = memory.forget(user="bea", everything=True, keep_texts=True)
-        assert memory.admin.verify(receipt).leftovers == ()
-        assert 0 < local_blocks(memory) < there
-        memory.builds.rebuild(user="ann", view="chunks")
-        memory.maintain()
-        assert local_blocks(memory) == 0
-        assert recalled(memory) == expected[:1]
-        assert memory.admin.check().ok
-
-
-def test_a_move_that_an_earlier_version_began_is_undone(begun_without, place, bucket):
-    """All blocks are where they were; the copies go, whatever was forgotten of them meanwhile."""
-    there, expected = begun_without
-    bucket.objects["tests/moved/blocks/u/k"] = (b"a copy", datetime.now(UTC))
-    with open_memory(place, **SETTINGS) as memory, memory._database.write() as connection:
-        row = {"url": bucket.url}
-        connection.execute(text("INSERT INTO bucket (id, url, moving) VALUES ('moved', :url, 1)"), row)
+        fill(memory)
+        assert local_blocks(memory) > 2
+    with pytest.raises(InvalidInput, match="import them into a new memory"):
+        open_memory(place, blocks=bucket.url, **SETTINGS)
+    assert bucket.objects == {}
     with open_memory(place, **SETTINGS) as memory:
-        assert (memory._database.bucket, bucket.objects) == (None, {})
-        assert (local_blocks(memory), recalled(memory)) == (there, expected)
+        assert memory._database.bucket is None
+        assert memory.admin.check().ok
 
 
 def test_a_bucket_and_a_key_do_not_go_together(tmp_path, bucket):

@@ -21,7 +21,6 @@ from zibaldone import (
     change_key,
 )
 from zibaldone.api.config import DEFAULT_VIEWS
-from zibaldone.cli.compare import compare as comparing
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache
@@ -301,30 +300,6 @@ def test_verify_reads_what_files_say(encrypted, plant, where):
     """Of encrypted files, too, it finds what was left in them."""
     verified = forget_all_but_a_leftover(encrypted(), plant)
     assert [left.where for left in verified.leftovers if left.where.startswith(where)]
-
-
-def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted):
-    """Its copy is encrypted: only plain ones are left of a stopped conversion, or of a crash."""
-    memory = fill(encrypted())
-    left = memory.path / "comparing-before" / "copy"
-    left.mkdir(parents=True)
-    (left / "zibaldone.sqlite3-wal").write_text(SECRET)
-    seen = []
-
-    def opens(done, _of):
-        if done:
-            encrypted()
-            seen.append(copies(memory))
-
-    comparing.compare(memory, SECRET, systems=("messages", "bm25"), budgets_tokens=(100,), progress=opens)
-    assert seen == [({"encryption.json", "zibaldone.sqlcipher"}, [])]
-
-
-def copies(memory):
-    """What a comparison has written, and what of it tells."""
-    (folder,) = memory.path.glob("comparing-*")
-    names = {path.name for path in folder.rglob("*") if path.is_file()}
-    return {name for name in names if name in ("encryption.json", "zibaldone.sqlcipher")}, telling(folder)
 
 
 def test_a_key_for_a_server(monkeypatch):

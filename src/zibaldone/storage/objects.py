@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from glob import escape
 from hashlib import blake2b
-from heapq import merge
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -255,33 +254,10 @@ class EncryptedObjects(ObjectStore):
         return self.inner.names(prefix)
 
 
-class LayeredObjects(ObjectStore):
-    """Two stores as one: new objects go to the first, and those of before stay in the second."""
-
-    def __init__(self, first: ObjectStore, second: ObjectStore) -> None:
-        self.first, self.second = first, second
-
-    def get(self, name: str) -> bytes:
-        try:
-            return self.first.get(name)
-        except KeyError:
-            return self.second.get(name)
-
-    def put(self, name: str, data: bytes) -> None:
-        self.first.put(name, data)
-
-    def delete(self, *names: str) -> None:
-        self.second.delete(*names)
-        self.first.delete(*names)
-
-    def names(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        return merge(self.first.names(prefix), self.second.names(prefix))
-
-
 def files_under(store: ObjectStore) -> FileObjects | None:
-    """Return the file store below any encryption or bucket; None if no objects are files."""
-    while isinstance(store, EncryptedObjects | LayeredObjects):
-        store = store.inner if isinstance(store, EncryptedObjects) else store.second
+    """Return the file store below any encryption; None if no objects are files."""
+    while isinstance(store, EncryptedObjects):
+        store = store.inner
     return store if isinstance(store, FileObjects) else None
 
 
