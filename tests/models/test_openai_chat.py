@@ -2,12 +2,10 @@
 
 import os
 import signal
-import sys
 import traceback
 
 import pytest
 
-from zibaldone import MissingExtra
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.openai import OpenAIChat
@@ -384,10 +382,3 @@ def test_a_schema_is_sent_as_strict_mode_wants_it(server, new_client, schema, se
     new_client(server).chat(ChatRequest("t.t", TURNS, schema))
     format_ = server.requests[0]["response_format"]["json_schema"]
     assert (format_["schema"], format_["strict"]) == (sent, strict)
-
-
-def test_without_the_extra(monkeypatch):
-    """The error names the extra."""
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"zibaldone\[openai\]"):
-        OpenAIChat("gpt", api_key="k")

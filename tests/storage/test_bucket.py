@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -18,7 +17,6 @@ from zibaldone import (
     InvalidInput,
     MemAttention,
     Memory,
-    MissingExtra,
     Placement,
     StorageCorrupt,
     StorageFull,
@@ -26,7 +24,6 @@ from zibaldone import (
     StorageUnusable,
     encrypt_folder,
 )
-from zibaldone.cli.compare.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
 from zibaldone.testing import HashEmbedder
@@ -168,13 +165,6 @@ def test_what_names_no_bucket(tmp_path, url):
     assert "hush" not in str(raised.value)
 
 
-def test_without_obstore_the_extra_is_named(tmp_path, monkeypatch):
-    """MissingExtra, before anything is noted."""
-    monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(MissingExtra, match=r"zibaldone\[s3\]"):
-        Memory(tmp_path, embedder=EMBEDDER, config=Config(blocks="s3://bucket/x"))
-
-
 def test_the_environment_names_the_bucket(run, bucket, tmp_path):
     """ZIBALDONE_BLOCKS, once: a process without it knows by then."""
     assert run("add", "Rye bread.", "--user", "ann", env={"ZIBALDONE_BLOCKS": bucket.url})[0] == 0
@@ -199,15 +189,6 @@ def test_blocks_and_indexes_are_objects_of_their_users(memory, bucket, place):
     assert memory.admin.check().ok
     with_objects = memory.admin.stats().bytes_on_disk
     assert with_objects > sum(len(data) for data, _ in bucket.objects.values())
-
-
-def test_a_comparison_puts_nothing_into_the_bucket(memory, bucket, monkeypatch, tmp_path):
-    """Its folders go after the run: objects would stay, of which no memory knows."""
-    before = set(bucket.objects)
-    monkeypatch.setenv("ZIBALDONE_BLOCKS", bucket.url)
-    (tmp_path / "mine.jsonl").write_text('{"question": "Which pump fits me?", "evidence": [1]}\n')
-    compare(memory, "ann", questions=tmp_path / "mine.jsonl", systems=("chunks",), budgets_tokens=(100,))
-    assert set(bucket.objects) == before
 
 
 def test_another_process_knows_the_bucket(memory, bucket, place):

@@ -11,7 +11,6 @@ from zibaldone import (
     KeyMissing,
     MemAttention,
     Memory,
-    MissingExtra,
     NotEncrypted,
     Placement,
     StorageCorrupt,
@@ -96,35 +95,6 @@ def test_no_file_says_a_word(encrypted):
     assert telling(memory.path) == []
     plain = encrypted("plain", key=None)
     assert {Path(name).parts[0] for name in telling(fill(plain).path)} >= {"zibaldone.sqlite3-wal", "blocks"}
-
-
-def everything(memory):
-    """What a user gets out of a memory."""
-    recalled = [
-        memory.recall(question, user=SECRET, views=views, min_confidence=0)
-        for question in ("tulips on 7 May?", f"Who is {SECRET}?")
-        for views in (None, ["chunks"], ["topics"], ["hierarchy"])
-    ]
-    return (
-        [(r.text, r.citations, r.confidence) for r in recalled],
-        memory.messages(user=SECRET),
-        memory.user(SECRET).profile.entries(),
-        memory.user(SECRET).episodes(),
-        memory.admin.check().faults,
-    )
-
-
-@pytest.mark.wide
-def test_an_encrypted_memory_answers_as_a_plain_one(encrypted):
-    """Every view, also in a process that begins with saved indexes and blocks, and after a rebuild."""
-    plain = everything(fill(encrypted("plain", key=None)))
-    memory = fill(encrypted())
-    assert everything(memory) == plain
-    memory.close()
-    again = encrypted()
-    assert everything(again) == plain
-    again.builds.rebuild(user=SECRET)
-    assert everything(again) == plain
 
 
 def test_a_saved_index_is_opened(encrypted, monkeypatch):
@@ -325,18 +295,6 @@ def test_the_key_of_the_environment(encrypted, monkeypatch):
         monkeypatch.setenv("ZIBALDONE_KEY_COMMAND", command)
         with pytest.raises(InvalidInput, match="ZIBALDONE_KEY_COMMAND"):
             Memory.from_env(memory.path)
-
-
-def test_without_the_extra(encrypted, monkeypatch, tmp_path):
-    """The error names it, and nothing is made."""
-    import sys
-
-    for module in ("sqlcipher3", "cryptography.hazmat.primitives.ciphers.aead"):
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, module, None)
-            with pytest.raises(MissingExtra, match=r"zibaldone\[encryption\]"):
-                encrypted(f"without {module}")
-        assert not (tmp_path / f"without {module}").exists()
 
 
 def test_two_begin_one_folder_at_once(tmp_path):

@@ -1,7 +1,8 @@
 """Migrations: a folder gets to the tables of schema.py, whole or not at all, and never back."""
 
 import pytest
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, text
+from test_upgrade import described
 
 from zibaldone import Memory, NewerSchema
 from zibaldone.storage import schema
@@ -17,20 +18,6 @@ def database(tmp_path):
     database = open_database(tmp_path, busy_timeout_s=5)
     yield database
     database.close()
-
-
-def described(connection):
-    """Every table: its columns with type, nullability and place in the primary key, and its indexes."""
-    seen = inspect(connection)
-    return {
-        table: (
-            [(c["name"], str(c["type"]), c["nullable"], c["default"]) for c in seen.get_columns(table)],
-            seen.get_pk_constraint(table)["constrained_columns"],
-            sorted((i["name"], tuple(i["column_names"]), bool(i["unique"])) for i in seen.get_indexes(table)),
-            seen.get_foreign_keys(table),
-        )
-        for table in seen.get_table_names()
-    }
 
 
 def test_a_fresh_folder_has_the_tables_of_the_schema(database):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, create_engine, event, inspect, text
 
-from zibaldone import Memory, StorageError, encrypt_folder
+from zibaldone import Memory, StorageError
 from zibaldone.storage import schema
 from zibaldone.storage.folder_layout import FILE
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
@@ -73,7 +73,7 @@ def described(connection):
                 (c["name"], str(c["type"]), c["nullable"], c["default"]) for c in looking.get_columns(table)
             ),
             looking.get_pk_constraint(table)["constrained_columns"],
-            sorted((i["name"], tuple(i["column_names"])) for i in looking.get_indexes(table)),
+            sorted((i["name"], *i["column_names"], bool(i["unique"])) for i in looking.get_indexes(table)),
         )
         for table in looking.get_table_names()
     }
@@ -102,8 +102,8 @@ def test_its_tables_are_those_of_a_new_one(engine):
     new.dispose()
 
 
-def test_what_cannot_be_made_anew_is_carried_over(engine):
-    """Every row of the tables that nothing derives, as it was."""
+def test_what_cannot_be_made_anew_is_carried_over_and_no_more(engine):
+    """Rows that nothing derives, as they were; of the rest what names objects, so that they are deleted."""
     with engine.begin() as connection:
         now = {name: set(table.columns.keys()) for name, table in schema.metadata.tables.items()}
         columns = {
@@ -120,22 +120,13 @@ def test_what_cannot_be_made_anew_is_carried_over(engine):
         assert {table: rows_of(connection, table, columns[table]) for table in KEPT} == before
         assert all(len(rows) == 2 for rows in before.values())
         assert connection.execute(text("SELECT DISTINCT behind FROM users")).scalars().all() == [1]
-
-
-def test_what_is_derived_is_made_anew(engine):
-    """Nothing of it is there; what names objects beside the rows is, so that they are deleted."""
-    migrate(engine.begin)
-    with engine.begin() as connection:
         derived = schema.metadata.tables.keys() - {*KEPT, "migrations", "blocks", "saved_indexes"}
         assert derived > {"units", "chunks", "view_states", "topic_documents", "hierarchy_themes"}
         for table in derived:
             assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
-        assert connection.execute(text("SELECT block, released FROM blocks")).all() == [
-            ("block 1", 1),
-            ("block 2", 1),
-        ]
-        objects = text('SELECT "key", state FROM saved_indexes')
-        assert connection.execute(objects).all() == [("key 1", "released"), ("key 2", "released")]
+        assert rows_of(connection, "blocks", ["block", "released"]) == [("block 1", 1), ("block 2", 1)]
+        indexes = rows_of(connection, "saved_indexes", ["key", "state"])
+        assert indexes == [("key 1", "released"), ("key 2", "released")]
 
 
 @pytest.mark.parametrize("table", sorted(NEW_SINCE))
@@ -178,35 +169,19 @@ def old_folder(folder):
     return folder
 
 
-def is_upgraded(memory):
-    """Ann's messages are there under their seqs, recalled, maintained, forgotten and verified."""
-    assert [(m.seq, m.content) for m in memory.messages(user="ann")] == list(zip(SEQS, WORDS, strict=True))
-    assert "Moss" in memory.recall("Who is my dentist?", user="ann").text
-    memory.maintain()
-    assert memory.admin.check().ok
-    assert memory.add("Rye bread rises slowly.", user="ann")[0].seq == 6
-    receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
-    assert memory.admin.verify(receipt).leftovers == ()
-
-
 def test_a_folder_of_before_goes_on(tmp_path):
     """With its seqs; its files of indexes and blocks go, and forgetting reaches all that is left."""
     with Memory(old_folder(tmp_path / "m"), embedder=HashEmbedder(16)) as memory:
-        is_upgraded(memory)
+        assert [(m.seq, m.content) for m in memory.messages(user="ann")] == [*zip(SEQS, WORDS, strict=True)]
+        assert "Moss" in memory.recall("Who is my dentist?", user="ann").text
+        memory.maintain()
+        assert memory.admin.check().ok
+        assert memory.add("Rye bread rises slowly.", user="ann")[0].seq == 6
+        receipt = memory.forget(user="ann", seqs=[2], keep_texts=True)
+        assert memory.admin.verify(receipt).leftovers == ()
         memory.maintain(views=["chunks"])
     assert not (tmp_path / "m" / INDEX).exists()
     assert not (tmp_path / "m" / "blocks" / "f00").exists()
-
-
-def test_an_encrypted_folder_of_before_goes_on(tmp_path):
-    """And nothing of it is ever outside of the encryption."""
-    pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")
-    folder, key = old_folder(tmp_path / "m"), "correct horse battery staple"
-    encrypt_folder(folder, key)
-    with Memory(folder, key=key, embedder=HashEmbedder(16)) as memory:
-        files = [path for path in folder.rglob("*") if path.is_file()]
-        assert not any(b"Moss" in path.read_bytes() for path in files)
-        is_upgraded(memory)
 
 
 def killed_at(step, folder):
