@@ -373,27 +373,6 @@ def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
     assert kinds(bucket)[1] == with_draft - 1
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])
-def test_an_index_that_is_damaged_or_gone_is_made_anew(memory, bucket, place, damage):
-    """The answer is that of the rows; and the next maintenance saves another."""
-    expected = memory.recall("Qantril pump", user="ann", min_confidence=0).text
-    for key in [key for key in bucket.objects if "/index/" in key]:
-        data, since = bucket.objects.pop(key)
-        if damage == "flipped":
-            bucket.objects[key] = (data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], since)
-        elif damage == "cut":
-            bucket.objects[key] = (data[:-9], since)
-    with open_memory(place, **SETTINGS) as other:
-        assert other.recall("Qantril pump", user="ann", min_confidence=0).text == expected
-        assert other.add("Rye.", user="ann")
-        assert not other.maintain(user="ann").behind
-    assert kinds(bucket)[1] == 1 + (damage != "gone")
-    bucket.requests.clear()
-    with open_memory(place, **SETTINGS) as other:
-        assert other.recall("Qantril pump", user="ann", min_confidence=0).text.startswith(expected)
-    assert sum("/index/" in request for request in bucket.requests) == 1
-
-
 def test_an_older_snapshot_takes_no_newer_index_away(memory, bucket):
     """An object that was current then, and is gone by now: the one that is current now stays so."""
     database = memory._database
