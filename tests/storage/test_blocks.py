@@ -199,23 +199,6 @@ def test_a_file_that_was_swept_before_it_was_locked_is_made_again(local, monkeyp
     assert [key for key, _ in local.names()] == ["u/one"]
 
 
-def test_without_locks_the_age_of_an_unfinished_file_decides(local, monkeypatch):
-    """On a file system that has none, an hour is more than a write takes."""
-
-    def none(*_):
-        raise OSError(errno.ENOLCK, "no locks")
-
-    monkeypatch.setattr(fcntl, "flock", none)
-    local.put("u/one", b"x")
-    beside = local.folder / "u" / "two.block.1.1.part"
-    beside.write_bytes(b"half")
-    assert [key for key, _ in local.names()] == ["u/one"]
-    assert beside.exists()
-    os.utime(beside, (0, 0))
-    assert [key for key, _ in local.names()] == ["u/one"]
-    assert not beside.exists()
-
-
 def test_a_block_that_cannot_be_read_is_an_error_of_the_house(local):
     """Not every OSError is a missing block."""
     local.path("u/one").mkdir(parents=True)
