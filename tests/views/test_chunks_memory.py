@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from chunk_talk import FILLER, NOW, OTHERS, has, maintained, recalled, said, texts
+from chunk_talk import FILLER, NOW, OTHERS, has, maintained, recalled, texts
 
 from chunk_model import chunk_model, joint
 from zibaldone import MemAttention, Placement
@@ -39,14 +39,6 @@ def test_chunks_are_made_of_full_gates_and_found_again(memory):
     assert best(found).kind == "item"
     (trace,) = found.trace.views
     assert (trace.view, trace.model_calls, trace.note) == ("chunks", 0, "")
-
-
-def test_the_active_chunk_is_recallable(memory):
-    """Messages of an open gate are found, whether maintained or not."""
-    memory.add(said("The zeppelin museum opens on Sunday."), user="ann")
-    for _ in range(2):
-        assert best(recalled(memory, "zeppelin museum")).sources == (1,)
-        memory.maintain()
 
 
 def superseding(given):
@@ -135,18 +127,6 @@ def test_a_model_updates_and_deletes(opened):
     first = memory.user("ann").chunks()[0]
     assert f"Ann said: {FILLER[0]}" in [item.text for item in first.items]
     assert memory.admin.check().faults == ()
-
-
-def test_a_model_that_would_lose_or_invent_is_not_followed(opened):
-    """A change of what was not shown: nothing is lost, and it is told."""
-    wrong = {"updates": [{"chunk": 9, "item": 1, "text": "x", "because": [1]}]}
-    model = chunk_model(joint_compact=lambda given: {**joint(given), **wrong})
-    memory = opened(maintained=["chunks"], chunks=SMALL, chat=model)
-    maintained(memory, *FILLER)
-    maintained(memory, *OTHERS)
-    chunks = memory.user("ann").chunks()
-    assert "joint_compact" in chunks[1].degraded
-    assert {seq for chunk in chunks for item in chunk.items for seq in item.sources} == {1, 2, 3, 4, 5, 6}
 
 
 def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):

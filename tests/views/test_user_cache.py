@@ -80,24 +80,3 @@ def test_one_at_a_time_has_a_users_turn_and_others_do_not_wait():
     thread.join(20)
     assert order == ["other", "first", "second"]
     assert turns._turns == {}
-
-
-def test_who_comes_again_takes_the_place_of_who_has_gone():
-    """Somebody new at once; who was here before, once one who has a place was not here in between."""
-    cache = UserCache(99, most_size=8, size=len)
-    assert asked_in_turns(cache, "pqab") == ""
-    assert asked_in_turns(cache, "pqab") == "ab"  # p and q are guests, for one of whom there is room
-    assert asked_in_turns(cache, "pq") == ""
-    assert asked_in_turns(cache, "pq") == "q"  # a goes
-    assert asked_in_turns(cache, "bpqa") == "bpq"
-
-
-def asked_in_turns(cache: UserCache[str], users: str) -> str:
-    """The users whose value was there, of those who ask one after the other; who has none makes one."""
-    there = ""
-    for user in users:
-        if cache.get(user) is None:
-            cache.put(user, "x" * 4, AT_1)
-        else:
-            there += user
-    return there

@@ -96,14 +96,6 @@ class Model:
         return json.dumps({"expected": []})
 
 
-def test_nothing_known_has_no_confidence(offered) -> None:
-    """An empty memory has none, and words that nobody said hardly any."""
-    empty = offered("Who plays the bassoon?", ())
-    assert (empty.confidence, empty.evidence) == (0.0, ())
-    known, unknown = offered("Who plays the bassoon?"), offered("quantum chromodynamics lecture")
-    assert unknown.confidence < 0.2 < 0.5 < known.confidence
-
-
 def test_the_message_that_says_it_comes_first_with_all_its_fields(offered) -> None:
     """Its dates resolved; the rest of its episode is there too, what states nothing as well, and once."""
     found = offered("Who plays the bassoon in the town orchestra?")
@@ -153,13 +145,6 @@ def test_without_the_gate_sources_stand_behind_the_facts(offered) -> None:
     assert set(order) == {1, 2, 3, 4, 5, 6}
 
 
-def test_the_newest_messages_compete(offered) -> None:
-    """Messages without an episode are offered beside the rest, when they say as much."""
-    new = [Message("The contrabassoon arrived.", name="Bea", time=NOW, session="3")]
-    assert offered("Has the contrabassoon arrived?", tail=new).evidence[0].sources == (8,)
-    assert [one.sources for one in offered("contrabassoon", (), new).evidence] == [(1,)]
-
-
 def test_a_long_message_is_offered_in_passages(offered) -> None:
     """Those that state a fact come first, and each says where it starts."""
     filler = " ".join(f"Sentence number {i} is about nothing in particular." for i in range(60))
@@ -191,15 +176,6 @@ def test_without_vectors_words_decide(offered) -> None:
     found = offered("Who plays the bassoon?", embedder=FailingEmbedder(HashEmbedder(64), failing=False))
     assert found.note == "by words only: this embedder was told to fail: set failing = False"
     assert found.evidence[0].sources == (1,)
-
-
-def test_every_message_can_be_explained(offered) -> None:
-    """By the fact that it states, or else by its episode; one that is unknown cannot."""
-    explain = offered("Who may play the bassoon in the town orchestra?").explain
-    fact, idle = explain(1), explain(2)
-    assert (fact[0].channel, fact[0].rank) == ("score", 1)
-    assert (idle[0].channel, idle[0].rank) == ("score", 1)
-    assert explain(99) is None
 
 
 @pytest.mark.parametrize(

@@ -57,18 +57,6 @@ def test_a_fall_in_negative_log_likelihood_is_the_gain():
     assert len(model.requests) == signal.probes == 3
 
 
-def test_the_layout_keeps_shared_parts_in_front():
-    """Probes share everything up to the candidate; the question stands last."""
-    signal, model, _ = reading()
-    signal.gain(INSIDE, INSIDE.with_unit(CLUB))
-    (system, first), (same, second) = ([turn.content for turn in each.turns] for each in model.requests)
-    shared = "Bea plays the bassoon.\n\nBea: I play in the town hall."
-    assert first.startswith(shared)
-    assert second.startswith(shared + "\n\nBea: The club has closed.")
-    assert second.endswith("Question: Where does Bea play?")
-    assert system == same
-
-
 @pytest.mark.parametrize(
     ("fault", "says"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -14,7 +13,6 @@ from transformers import (
     AutoModelForCausalLM,
     Gemma3TextConfig,
     GlmConfig,
-    GPTJConfig,
     GptOssConfig,
     LlamaConfig,
     MistralConfig,
@@ -23,7 +21,6 @@ from transformers import (
     Qwen2Config,
     Qwen3Config,
 )
-from transformers.models.gptj.modeling_gptj import GPTJAttention
 
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
@@ -195,18 +192,6 @@ class Heard:
     def end(self) -> None:
         """No more to come."""
         self.ended = True
-
-
-def gptj() -> GPTJConfig:
-    """A small GPT-J, whose tables are (sin, cos)."""
-    return GPTJConfig(
-        vocab_size=120, n_embd=64, n_layer=2, n_head=4, rotary_dim=8, bos_token_id=1, eos_token_id=2
-    )
-
-
-def gptj_is_handed_tables() -> bool:
-    """By this version of Transformers."""
-    return "position_embeddings" in inspect.signature(GPTJAttention.forward).parameters
 
 
 def hooks(model: Any) -> int:

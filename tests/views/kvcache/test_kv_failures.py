@@ -36,22 +36,16 @@ def _crash_in_append(rig, monkeypatch):
             rig.kv.remember(user=USER)
 
 
-def test_a_crash_between_bytes_and_rows_leaves_the_rows_as_they_were(rig, monkeypatch):
-    """Written bytes are named by no row, only as intended."""
-    before = rig.blocks()
-    _crash_in_append(rig, monkeypatch)
-    assert rig.blocks() == before
-    assert rig.view.files(rig.pool()).intended()[0] == [8, 9]
-    assert rig.memory.admin.check().faults == ()
-
-
 @pytest.mark.parametrize("forgotten", [True, False], ids=["forgotten", "opened again"])
 @pytest.mark.parametrize(("config", "name"), [(CONFIG, "blocks"), (PAPER, "boxes-0")], ids=["keys", "boxes"])
 def test_what_a_crash_has_left_is_overwritten(tmp_path, monkeypatch, forgotten, config, name):
     """When the message is forgotten, or, without a model, by whoever opens the folder next."""
     with filled(tmp_path / "m", config=config) as rig:
         before = [data for pair in rig.made().values() for data in pair]
+        rows = rig.blocks()
         _crash_in_append(rig, monkeypatch)
+        assert rig.blocks() == rows
+        assert rig.memory.admin.check().faults == ()
         secrets = secrets_of([[rig.path(name).read_bytes()]], [before])
         assert leaked(secrets, rig.folder) == len(secrets) > 4
         if forgotten:

@@ -70,16 +70,6 @@ def test_greedy(family, catch):
     assert heard.ended
 
 
-@pytest.mark.parametrize(("family", "returned"), [("mistral-sliding", 1), ("gemma3", 2)])
-def test_beams(family, returned):
-    """Three beams, of which one or two are returned; no keys of theirs are kept."""
-    encoder = encoder_of(tapped(family))
-    options = {"num_beams": 3, "num_return_sequences": returned, **GREEDY}
-    found = generate(encoder, context_of(encoder), catch=True, options=options)
-    assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
-    assert found.raw is None
-
-
 def test_the_end_mark():
     """An answer ends before the mark of the end, which is no part of it."""
     encoder = encoder_of(tapped("llama"))

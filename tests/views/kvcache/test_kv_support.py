@@ -9,8 +9,6 @@ from kv_models import (
     FAMILIES,
     SHAPE,
     captured,
-    gptj,
-    gptj_is_handed_tables,
     hooks,
     logits,
     new_model,
@@ -83,7 +81,6 @@ REFUSED = {
         lambda: FalconConfig(**SMALL, num_attention_heads=4, alibi=True),
         "no rotary positions.*ALiBi",
     ),
-    "gptj": (gptj, "make their rotary tables themselves"),
     "several-positions": (
         lambda: Qwen2Config(**SHAPE, rope_parameters=scaled("default", mrope_section=[2, 3, 3])),
         "several dimensions",
@@ -143,8 +140,6 @@ def test_detached(family):
 @pytest.mark.wide
 def test_refused(kind):
     """The reason is said, and the model is left as it was."""
-    if kind == "gptj" and gptj_is_handed_tables():
-        pytest.skip("since Transformers 5.24 GPT-J is handed its tables: see test_kv_tap")
     config, reason = REFUSED[kind]
     model = new_model(config())
     with left_as_it_was(model, reason):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kv_models import tokenizer, words
+from kv_models import tokenizer
 
 from zibaldone import InvalidInput, Message
 from zibaldone.errors import UnsupportedModel
@@ -16,9 +16,7 @@ from zibaldone.views.kvcache.model.turns import (
     check_tokenizer,
     pieces_of,
     plain,
-    question_of,
     tiles,
-    tokens_of,
 )
 
 NOW = datetime(2024, 3, 2, 9, tzinfo=UTC)
@@ -84,15 +82,6 @@ def test_plain():
     ).replace(":  ", ": ")
     assert form.pinned == "Be brief.\n"
     assert plain().pinned == ""
-
-
-def test_question():
-    """A question is apart from the head of the answer, and both are without marks."""
-    form = plain()
-    found = question_of(tokenizer(), form, words([7, 8]), NOW)
-    assert found.ids == found.turn + found.head
-    assert found.turn == tokens_of(tokenizer(), form.turn(Message(words([7, 8]), time=NOW)))
-    assert tokenizer().bos_token_id not in found.ids
 
 
 TALK = [("user", "w5 w6"), ("assistant", "w7"), ("user", "w8"), ("assistant", "w9 w10"), ("user", "w11")]

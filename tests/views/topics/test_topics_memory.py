@@ -125,37 +125,6 @@ def test_current_is_flushed_by_the_clock(opened, clock):
     assert [one.seq for one in found.citations] == [1]
 
 
-def test_an_embedder_that_fails_leaves_words_to_search_by(opened):
-    """Maintenance says that the view is behind; recall finds by words and says so."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(embedder=embedder, topics=SMALL, maintained=["topics"])
-    memory.add(conversation(5), user="ann")
-    memory.maintain()
-    embedder.failing = True
-    memory.add(conversation(6), user="ann")
-    assert [one.view for one in memory.maintain().behind if one.view == "topics"] == ["topics"]
-    question = "What did I buy from Rosa Diaz?"
-    found = memory.recall(question, user="ann", views=["topics"], min_confidence=0.0)
-    assert "Rosa Diaz" in found.text
-    assert "by words only" in found.trace.views[0].note
-    embedder.failing = False
-    assert memory.maintain().behind == ()
-
-
-@pytest.mark.parametrize("answer", ["not JSON", '{"facts": [{"text": "Ann has a secret yacht"}]}'])
-def test_a_model_that_answers_badly_loses_nothing(opened, answer):
-    """Every message's facts stand somewhere, and what was made offline says so."""
-    chat = ScriptedModel(lambda _: answer)
-    memory = opened(chat=chat, topics=SMALL, maintained=["topics"])
-    memory.add(conversation(8), user="ann")
-    report = memory.maintain()
-    held = {seq for entry in library(memory).origins() for seq in entry.sources}
-    assert held == set(range(1, 41))
-    assert not any("yacht" in entry.text for entry in library(memory).entries())
-    assert report.degraded
-    assert memory.admin.check().ok
-
-
 @pytest.mark.parametrize("view", ["topics", "hierarchy"])
 def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_path, view, monkeypatch):
     """Another process puts the view in order while a batch is prepared: nothing is lost or doubled."""
