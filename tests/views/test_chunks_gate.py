@@ -18,14 +18,6 @@ def said(*contents, role="user"):
     ]
 
 
-def test_a_gate_closes_when_it_is_full():
-    """A chunk is what came until the gate was reached; the rest stays active."""
-    gates = closed_gates(said(*["The river rose by ten centimetres."] * 10), 30, STATIC)
-    assert [gate.seqs for gate in gates] == [(1, 2, 3), (4, 5, 6), (7, 8, 9)]
-    assert [gate.last_seq for gate in gates] == [3, 6, 9]
-    assert all(30 <= gate.tokens < 60 for gate in gates)
-
-
 def test_a_giant_message_is_several_chunks():
     """No chunk is as long as two gates, and every piece is cut so that it can be recalled."""
     (giant,) = said(" ".join(f"Fact number {i} is true." for i in range(400)))
@@ -63,10 +55,3 @@ def test_compression_keeps_each_sentence_once_word_for_word():
         ((4,), "I moved to Lisbon yesterday."),
         ((5,), "I bake bread."),
     ]
-
-
-def test_an_item_knows_where_its_words_stand():
-    """`place` is where its first kept sentence starts in the message."""
-    (piece,) = pieces(said("Hello! Thanks! The rent is 900 euros."), STATIC)[0]
-    (item,) = compress([piece])
-    assert piece.message.content[item.place :] == item.text

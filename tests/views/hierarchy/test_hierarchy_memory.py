@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import Config, Memory, Message, UnknownName, XMemory
+from zibaldone import Config, Memory, Message, UnknownName
 from zibaldone.errors import InvalidInput
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
@@ -88,16 +88,3 @@ def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
     """A typed error, before anything is opened for good."""
     with pytest.raises((InvalidInput, UnknownName)):
         Memory(tmp_path, config=Config(maintained=wrong))
-
-
-def test_another_cap_makes_other_themes(opened):
-    """Themes are made anew for another cap, and keep to it; nothing else is."""
-    built = []
-    for cap in (12, 3):
-        memory = opened(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
-        if cap == 12:
-            memory.add(conversation(9), user="ann")
-        memory.maintain()
-        check(memory, cap)
-        built.append(memory.user("ann").episodes())
-    assert built[0] == built[1]

@@ -1,35 +1,9 @@
 """An episode's title and narrative without a model."""
 
-from datetime import date
-
 import pytest
 from hierarchy_talk import START, talk
 
-from zibaldone.core import Message
-from zibaldone.text.dated_text import resolved
 from zibaldone.views.hierarchy.nodes import narrative, title
-
-SAID = date(2023, 5, 8)  # a Monday
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("I went yesterday.", "I went yesterday (7 May 2023)."),
-        ("We met last week.", "We met last week (1 to 7 May 2023)."),
-        ("It was last month, or last year.", "It was last month (April 2023), or last year (2022)."),
-        ("It was two or three months ago.", "It was two or three months ago (February to March 2023)."),
-        ("We met a few years ago.", "We met a few years ago (2018 to 2021)."),
-        ("I go next month!", "I go next month (June 2023)!"),
-        ("See you on 12 May.", "See you on 12 May (12 May 2023)."),
-        ("It was on 3 May 2021.", "It was on 3 May 2021."),
-        ("It was yesterday (7 May 2023).", "It was yesterday (7 May 2023)."),
-        ("Nothing happened.", "Nothing happened."),
-    ],
-)
-def test_relative_dates_are_resolved_after_the_words(text, told):
-    """In parentheses, no more precise than what was said; what is absolute or explained stays."""
-    assert resolved(text, SAID) == told
 
 
 def test_a_narrative_has_every_message_with_its_speaker():
@@ -49,12 +23,6 @@ def test_dates_count_from_the_message_s_own_day():
     text = narrative(talk("Ann: I sang yesterday.", "Ann: I danced yesterday.", minutes=20, start=late))
     assert "sang yesterday (7 May 2023)" in text
     assert "On Tuesday 9 May 2023 at 00:10:\nAnn: I danced yesterday (8 May 2023)." in text
-
-
-def test_who_has_no_name_is_called_by_the_role():
-    """The opening says "the user", a line begins with "User"."""
-    message = Message("I live in Oslo.", time=START, seq=1)
-    assert narrative([message]) == "On Monday 8 May 2023 at 13:56, the user talked.\nUser: I live in Oslo."
 
 
 def test_a_title_has_the_day_the_speakers_and_what_they_speak_of():

@@ -259,24 +259,6 @@ def changed(*contents: str) -> list[tuple[Document, list[DraftBlock]]]:
     ]
 
 
-def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
-    """A model that writes one at a time writes all; where it fails, the blocks stand as planned."""
-    asked: list[int] = []
-    changes = changed(CATS[0], TRADE[0], MANY[0], MANY[1])
-
-    def answers(_task: str, inputs: dict[str, Any]) -> Any:
-        ids = [one["document"] for one in inputs["documents"]]
-        asked.append(len(ids))
-        if len(ids) > 1 or ids == ["topic-0003"]:
-            return "not JSON"
-        return _each(inputs, lambda one: {**BAD_REWRITES["faithful"](_lines(one)), "summary": "a; b"})
-
-    made = list(rewrite_documents(changes, Work(tools(answers=answers), Library())))
-    assert [one.id for one, _ in made] == [one.id for one, _ in changes]
-    assert all(len(one.entries) == 2 for one, _ in made)
-    assert asked == [4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1]  # each that fails is put right once in vain
-
-
 def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
     """One call for all; an entry that is put into another document stays in its own."""
     changes = changed(CATS[0], TRADE[0])

@@ -11,17 +11,11 @@ from zibaldone.views.topics.consolidate.extraction import left_out
 from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.tasks import BlockShown, ChooseMerges, PlanUpdates
+from zibaldone.views.topics.tasks import ChooseMerges
 
 DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 
-PLAN = PlanUpdates((BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))), DOCUMENTS)
 MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
-
-
-def placed(blocks: list[int], document: str = "topic-0001") -> dict[str, Any]:
-    """A plan that puts these blocks into a document."""
-    return {"updates": [{"document": document, "blocks": blocks}], "new_documents": []}
 
 
 @pytest.mark.parametrize(
@@ -32,15 +26,10 @@ def placed(blocks: list[int], document: str = "topic-0001") -> dict[str, Any]:
         (MERGES, {"groups": [["topic-0001"]]}, "2 to 4"),
         (MERGES, {"groups": [[one.id for one in DOCUMENTS]]}, "2 to 4"),
         (ChooseMerges(DOCUMENTS, 4, 700), {"groups": [["topic-0001", "topic-0002"]]}, "tokens"),
-        (PLAN, placed([1, 2], "topic-0009"), "no documents"),
-        (PLAN, placed([1]), "one place"),
-        (PLAN, placed([1, 2, 2]), "one place"),
-        (PLAN, placed([1, 2, 3]), "one place"),
-        (PLAN, {"updates": [], "new_documents": [{"title": "x", "blocks": [1, 2, 2]}]}, "one place"),
     ],
 )
-def test_a_bad_answer_is_refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
-    """Merges are disjoint groups of two to four small documents; a plan places every block once."""
+def test_a_bad_choice_of_merges_is_refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
+    """Merges are disjoint groups of two to four small documents."""
     with pytest.raises(ValueError, match=fault):
         task.check(task.result.model_validate(answer))
 
