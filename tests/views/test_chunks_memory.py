@@ -129,18 +129,6 @@ def test_a_model_updates_and_deletes(opened):
     assert memory.admin.check().faults == ()
 
 
-def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):
-    """An answer has what changes, and may be empty; the chunk's keywords are those of its compression."""
-    nothing = {"items": [], "updates": [], "deletions": []}
-    memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model(joint_compact=lambda _: nothing))
-    maintained(memory, *FILLER)
-    maintained(memory, *OTHERS)
-    first, second = memory.user("ann").chunks()
-    assert second.degraded == ""
-    assert [item.text for item in second.items] == [f"Ann said: {text}" for text in OTHERS]
-    assert {item.sources for item in first.items} == {(1,), (2,), (3,)}
-
-
 def test_a_model_that_fails_at_recall_is_done_without(opened):
     """Recall goes on by words and cosine, and the trace says so."""
     model = chunk_model(select_related=lambda _: {"chunks": [99]})

@@ -19,7 +19,7 @@ from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import read_question
 from zibaldone.search.question import Question
-from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
+from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.hierarchy.stage_two import StageTwo
 
 NOW = START + timedelta(days=30)
@@ -169,13 +169,6 @@ def test_a_reader_that_fails_is_noted(offered) -> None:
     assert "the reader is out" in bad.note
     assert (bad.model_calls, never.model_calls) == (0, 0)
     assert bad.evidence == never.evidence
-
-
-def test_without_vectors_words_decide(offered) -> None:
-    """An embedder that fails is noted, and the best by words is first."""
-    found = offered("Who plays the bassoon?", embedder=FailingEmbedder(HashEmbedder(64), failing=False))
-    assert found.note == "by words only: this embedder was told to fail: set failing = False"
-    assert found.evidence[0].sources == (1,)
 
 
 @pytest.mark.parametrize(

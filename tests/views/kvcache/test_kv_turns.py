@@ -14,7 +14,6 @@ from zibaldone.views.kvcache.model.turns import (
     TurnPiece,
     chat,
     check_tokenizer,
-    pieces_of,
     plain,
     tiles,
 )
@@ -62,14 +61,6 @@ def test_tiles_cover_the_stream(stream, start, block_tokens, align):
         assert 1 <= len(tile.ids) <= block_tokens
         assert sum(tokens for _, tokens in tile.runs) == len(tile.ids)
         at += len(tile.ids)
-
-
-@given(streams(), BLOCK, ALIGN, st.sets(st.integers(0, 5)))
-def test_forgotten_messages_leave_the_stream(stream, block_tokens, align, places):
-    """Exactly the tokens of the forgotten messages are gone, of the others none."""
-    without = frozenset(3 * place + 1 for place in places)
-    left = list(pieces_of(tiles(stream, 0, block_tokens, align), without))
-    assert left == [piece for piece in stream if piece.seq not in without]
 
 
 def test_plain():

@@ -77,29 +77,6 @@ def test_the_same_words_of_another_speaker_or_day_are_another_fact(text: str, na
     assert len(texts(filed([first, second], tools()))) == 2
 
 
-def test_thresholds_are_of_what_is_said() -> None:
-    """Neither signatures nor marks count: 200 tokens of CURRENT hold 200 tokens of content."""
-    by = tools()
-    marked = added(Library(), replace(said("I live in Bergen.")[0], seq=2), None, by)
-    assert marked.current.token_count == by.tokens(["I live in Bergen."])[0]
-    filed_away = flush(marked, by)
-    for one_document in filed_away.documents.values():
-        said_in_it = [
-            block.title if isinstance(block, Heading) else block.text for block in one_document.body
-        ]
-        assert one_document.token_count == sum(by.tokens(said_in_it))
-
-
-def test_summaries_and_titles_are_not_made_of_what_was_shown() -> None:
-    """A caption tells what a picture has in it, and not what was said."""
-    (document,) = filed(
-        said("I bought a red bicycle. [image: a photo of a lamp on a lawn]"), tools()
-    ).documents.values()
-    assert "bicycle" in document.summary
-    assert "lamp" not in f"{document.summary} {document.title}".lower()
-    assert "lamp" in document.entries[0].text
-
-
 def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     """It stays updatable: nothing is filed elsewhere for its size, and nothing is lost."""
     by = tools()

@@ -210,17 +210,6 @@ def test_what_a_person_left_is_what_memory_says(before, after):
     assert wanted == texts
 
 
-@pytest.mark.parametrize("kind", ["added", "changed", "removed"])
-def test_bare_metadata(kind):
-    """An edit that says nothing else is applied without an error, to an empty library too."""
-    told = {"edit": kind, "part": "entry"}
-    message = Message("Some words.", role="editor", metadata=told, seq=40, time=NOON)
-    for start in (Library(), library()):
-        step = apply(start, [message], tools())
-        assert [one.text for one in step.current.entries] == (["Some words."] if kind != "removed" else [])
-        assert step.documents == start.documents
-
-
 @settings(max_examples=50, deadline=None)
 @given(documents)
 def test_no_edit_without_a_change(document):

@@ -110,15 +110,6 @@ def test_a_fact_with_words_of_the_message_before_names_it_too(text: str, sources
     assert (entry.text, entry.sources) == (text, sources)
 
 
-def test_a_model_is_not_asked_about_what_says_nothing() -> None:
-    """Calls cost; a message without a content word needs none."""
-    asked = []
-    by = tools(answers=lambda task, _inputs: asked.append(task) or {"facts": []})
-    (message,) = said("How are you?")
-    assert extract(message, None, by) == ()
-    assert asked == []
-
-
 def batch_of(count: int) -> list[Message]:
     """Messages of Ann, of some fifteen words each."""
     return [

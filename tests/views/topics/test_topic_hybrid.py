@@ -17,7 +17,7 @@ from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.index import K1, B, ReadingIndex, bm25
 from zibaldone.views.topics.read.ranking import ReadingResult
-from zibaldone.views.topics.read.reader_h import partitions, read_hybrid
+from zibaldone.views.topics.read.reader_h import read_hybrid
 
 
 def read(
@@ -84,12 +84,6 @@ def test_bm25_is_the_formula_over_all_documents_together() -> None:
     idf_tea, idf_milk = 0.9808293, 0.4700036
     expected = idf_tea * 2 * (K1 + 1) / (2 + norm) + idf_milk * (K1 + 1) / (1 + norm)
     assert scores[0] == pytest.approx(expected)
-
-
-def test_partitions_are_cut_at_headings_and_may_leave_documents_out() -> None:
-    """The titles count too."""
-    assert partitions(ReadingIndex(shelf()), ["garden", "bean"], 5) == [("topic-0003", 0)]
-    assert partitions(ReadingIndex(shelf()), ["garden", "bean"], 5, without=["topic-0003"]) == []
 
 
 def test_entries_of_one_message_keep_its_order_across_documents() -> None:

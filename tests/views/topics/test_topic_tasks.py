@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from zibaldone.models.task import Task
-from zibaldone.views.topics.consolidate.extraction import left_out
 from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry, When
@@ -44,22 +43,6 @@ def test_only_older_entries_are_superseded() -> None:
     """The newest holds, whatever a model thinks."""
     assert may_supersede(GIVEN, 1, 5)
     assert not any(may_supersede(GIVEN, *wrong) for wrong in ((5, 1), (1, 1), (1, 77)))
-
-
-@pytest.mark.parametrize(
-    ("said", "facts", "lost"),
-    [
-        ("I met Rosa Diaz.", [], True),
-        ("My garden cost 300 dollars.", ["Ann has a garden."], True),
-        ("I met Rosa Diaz, Melanie.", ["Ann met Rosa.", "She is called Diaz."], False),
-        ("I planted roses on the 7th.", ["Ann planted roses. 2024-03-07"], False),
-        ("I love roses.", [], False),
-    ],
-)
-def test_an_extraction_keeps_names_and_numbers(said: str, facts: list[str], *, lost: bool) -> None:
-    """In any of the facts, or in its date; what nobody will look for may be left out, and who is called."""
-    told = [Entry(fact) for fact in facts]
-    assert bool(left_out(told, [Entry(said)], said, ("Ann", "Melanie"))) == lost
 
 
 @pytest.mark.parametrize(
