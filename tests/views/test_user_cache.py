@@ -35,18 +35,6 @@ def test_values_are_bounded_together_and_the_newest_is_kept():
     assert [few.get(user) for user in "abc"] == ["A", None, "C"]  # the least recently used goes first
 
 
-def test_nothing_of_before_a_forgetting_comes_back():
-    """Who read before the deletion and puts after it is refused; who read after it is not."""
-    cache = UserCache(9)
-    cache.put("a", "old", AT_1)
-    cache.drop("a", AT_2)
-    assert not cache.put("a", "late", AT_1)
-    assert "a" not in cache.users()
-    assert cache.put("a", "new", AT_2)
-    assert not cache.put("a", "old", AT_1)  # nor does an older value replace a newer one
-    assert cache.get("a") == "new"
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_a_forked_child_begins_with_none_and_waits_for_nobody():
     """Though a thread of the parent is half way through a change."""

@@ -13,6 +13,7 @@ from transformers import (
     AutoModelForCausalLM,
     Gemma3TextConfig,
     GlmConfig,
+    GPTNeoXConfig,
     GptOssConfig,
     LlamaConfig,
     MistralConfig,
@@ -66,6 +67,7 @@ FAMILIES = {
     "mistral-sliding": lambda: MistralConfig(**SHAPE, sliding_window=32),
     "phi3": lambda: Phi3Config(**SHAPE),
     "gemma3": lambda: Gemma3TextConfig(**SHAPE, **_LOCAL_GLOBAL),
+    "gpt-neox": lambda: GPTNeoXConfig(**SHAPE),
     "glm": lambda: GlmConfig(**SHAPE, head_dim=16),
     "gpt-oss": lambda: GptOssConfig(**SHAPE, **_LOCAL_GLOBAL, num_local_experts=4, num_experts_per_tok=2),
 }

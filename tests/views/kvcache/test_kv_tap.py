@@ -8,7 +8,6 @@ from kv_models import (
     CONTEXT,
     DTYPES,
     FAMILIES,
-    PAD,
     captured,
     chained,
     encoder_of,
@@ -19,33 +18,13 @@ from kv_models import (
     tapped,
 )
 from kv_models import IDS as WORDS
-from transformers import DynamicCache, GPTNeoXConfig, JetMoeConfig
+from transformers import DynamicCache
 
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
-from zibaldone.views.kvcache.model.encoding import cut
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)
 DTYPE = pytest.mark.parametrize("dtype", DTYPES)
-SMALL = {
-    "vocab_size": 120,
-    "num_hidden_layers": 2,
-    "hidden_size": 64,
-    "max_position_embeddings": 256,
-    "pad_token_id": PAD,
-}
-CALLED_OTHERWISE = {  # families that call attention in ways of their own
-    "gpt-neox": lambda: GPTNeoXConfig(**SMALL, num_attention_heads=4, intermediate_size=96),
-    "jetmoe": lambda: JetMoeConfig(
-        **SMALL,
-        num_key_value_heads=2,
-        kv_channels=16,
-        intermediate_size=64,
-        num_local_experts=4,
-        num_experts_per_tok=2,
-    ),
-}
 
 
 def noise(family, dtype, ids, at):
@@ -81,23 +60,6 @@ def test_turn_by_turn_is_one_pass(family, dtype):
     parts = [encoder.prefix, *read_back(chain)]
     found = logits(tap.model, IDS[:, CONTEXT:], tap.cache_of(parts, final=ids.shape[1]))
     assert (found - full[:, start:]).abs().max().item() <= allowed
-
-
-@pytest.mark.parametrize("family", CALLED_OTHERWISE)
-def test_families_that_call_attention_otherwise(family):
-    """Keys put back, and memory that a layer is handed in its pass, are what stands in a cache."""
-    tap = Tap(new_model(CALLED_OTHERWISE[family]()))
-    assert put_back(tap) <= 1e-5
-    raw, full = captured(tap, IDS[:, :CONTEXT]), logits(tap.model, IDS)[:, CONTEXT:]
-    with tap.open(inject=lambda layer, _: cut(raw, 0)[layer]), torch.no_grad():
-        found = tap.model(
-            input_ids=IDS[:, CONTEXT:],
-            attention_mask=torch.ones_like(IDS),
-            **cache_argument(tap.model, tap.cache(promised=CONTEXT)),
-            use_cache=True,
-        ).logits.float()
-    assert encoder_of(tap).window == 256
-    assert (found - full).abs().max() <= 1e-4 * full.abs().max()
 
 
 def test_norms_that_keep_nothing_of_a_dimension():
