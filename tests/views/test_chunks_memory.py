@@ -41,6 +41,38 @@ def test_chunks_are_made_of_full_gates_and_found_again(memory):
     assert (trace.view, trace.model_calls, trace.note) == ("chunks", 0, "")
 
 
+def test_a_giant_message_is_several_chunks(opened):
+    """No chunk is as long as two gates, and every sentence is in one, word for word."""
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=256), chat=None)
+    giant = " ".join(f"Fact number {i} is true." for i in range(400))
+    maintained(memory, giant)
+    said_in = [" ".join(item.text for item in chunk.items) for chunk in memory.user("ann").chunks()]
+    assert len(said_in) > 5
+    assert all(memory.admin.count_tokens(text) < 512 for text in said_in)
+    assert " ".join(said_in) == giant[: len(" ".join(said_in))]
+
+
+def test_each_sentence_is_kept_once(opened):
+    """What somebody says again goes, and what has no content word; what another says stays."""
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=60), chat=None)
+    talk = [
+        ("Ann", "Hi Bea! I moved to Lisbon yesterday."),
+        ("Bea", "Where to?"),
+        ("Ann", "The rent is 900 euros. I moved to Lisbon yesterday!"),
+        ("Bea", "I moved to Lisbon yesterday."),
+        ("Ann", "The rent is 900 euros. I bake bread."),
+    ]
+    memory.add([{"name": name, "content": content} for name, content in talk], user="ann")
+    memory.maintain()
+    (chunk,) = memory.user("ann").chunks()
+    assert [(item.sources, item.text) for item in chunk.items] == [
+        ((1,), "Hi Bea! I moved to Lisbon yesterday."),
+        ((3,), "The rent is 900 euros."),
+        ((4,), "I moved to Lisbon yesterday."),
+        ((5,), "I bake bread."),
+    ]
+
+
 def superseding(given):
     """The first item of the first chunk goes for the first new one."""
     gone = {"chunk": 1, "item": 1, "because": [1], "reason": "superseded"}
