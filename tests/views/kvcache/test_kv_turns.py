@@ -1,22 +1,14 @@
-"""From messages to blocks of tokens and back, and the ways in which messages are written."""
+"""The ways in which messages are written for a model."""
 
 import copy
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from kv_models import tokenizer
 
 from zibaldone import InvalidInput, Message
 from zibaldone.errors import UnsupportedModel
-from zibaldone.views.kvcache.model.turns import (
-    TurnPiece,
-    chat,
-    check_tokenizer,
-    plain,
-    tiles,
-)
+from zibaldone.views.kvcache.model.turns import chat, check_tokenizer, plain
 
 NOW = datetime(2024, 3, 2, 9, tzinfo=UTC)
 CHATML = (
@@ -38,29 +30,6 @@ def with_template(template):
     made = copy.deepcopy(tokenizer())
     made.chat_template = template
     return made
-
-
-@st.composite
-def streams(draw):
-    """Pieces of messages with ever greater seqs."""
-    lengths = draw(st.lists(st.integers(1, 20), max_size=6))
-    return [TurnPiece(3 * i + 1, tuple(range(100 * i, 100 * i + n))) for i, n in enumerate(lengths)]
-
-
-BLOCK, ALIGN, START = st.integers(1, 9), st.sampled_from(["turn", "grid"]), st.integers(0, 50)
-
-
-@given(streams(), START, BLOCK, ALIGN)
-def test_tiles_cover_the_stream(stream, start, block_tokens, align):
-    """Tiles follow each other without a gap, hold every token once, and are never too long."""
-    found = tiles(stream, start, block_tokens, align)
-    assert [i for tile in found for i in tile.ids] == [i for piece in stream for i in piece.ids]
-    at = start
-    for tile in found:
-        assert tile.position == at
-        assert 1 <= len(tile.ids) <= block_tokens
-        assert sum(tokens for _, tokens in tile.runs) == len(tile.ids)
-        at += len(tile.ids)
 
 
 def test_plain():
