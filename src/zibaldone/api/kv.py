@@ -238,28 +238,18 @@ class KVMemory:
         seqs: Sequence[int] | None = None,
         max_new_tokens: int = 128,
         now: TimeLike | None = None,
-        after: KVPrompt | None = None,
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
 
-        The selection is that of `generate`, as tokens, with a scope that says whose
-        blocks these are. `max_new_tokens` is what is left free of the window. `after` is the prompt of the
-        turn before: its turns that are selected again come first, in its order, so that the engine's prefix
-        cache serves them; the others follow in the order of the log. Raises InvalidInput when the question
-        does not fit the window, or the settings no engine.
+        The selection is that of `generate`, as tokens, with a scope that says whose blocks these are.
+        `max_new_tokens` is what is left free of the window. Raises InvalidInput when the question does not
+        fit the window, or the settings no engine.
         """
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
         sought = self._sought(query, user, session, budget_tokens, None, seqs, now, max_new_tokens)
-        if after is not None and after.user == user:
-            kept = dict.fromkeys(block.tile.seqs[0] for block in after.blocks)
-            sought = replace(sought, kept=tuple(kept))
-
-        def once() -> KVPrompt:
-            return prompt_of(self.view, self._pool(user)[0], user, sought, after)
-
-        return self._caught_up(user, once)
+        return self._caught_up(user, lambda: prompt_of(self.view, self._pool(user)[0], user, sought))
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
         """Store question and answer as messages; the next `remember` encodes them."""
