@@ -103,20 +103,17 @@ class KVMemory:
         format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
         system: str = "",
         budget: Budget | None = None,
-        queue: int = 16,
     ) -> None:
         """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
 
         `config` may be `MemArt.paper()`. `format` says how turns are written: plain() unless given, and
         chat(tokenizer) for models that were trained on a chat template. `system` stands before everything.
-        `queue` is how many answers may wait to be written.
 
         Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
         attaching(model, config=config, form=format, budget=budget)
-        count("queue", queue, least=1)
         self.config = config or MemArt()
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
@@ -150,7 +147,7 @@ class KVMemory:
         except BaseException:
             tap.detach()
             raise
-        self._encoder, self._writer = encoder, Writer(queue)
+        self._encoder, self._writer = encoder, Writer()
         self._closed = False
 
     def close(self) -> None:
