@@ -107,16 +107,6 @@ def test_a_good_model_tells_and_distils():
     ]
 
 
-def test_a_prediction_is_asked_for_only_where_something_is_known():
-    """Two questions without it, three with it, and never more."""
-    plain, full = model(), model()
-    read(plain)
-    read(full, knows("Ann wants a puppy."))
-    assert asked(plain) == ["narrate", "distil"]
-    assert asked(full) == ["narrate", "predict", "distil"]
-    assert json.loads(full.requests[2].turns[1].content)["expected"] == ["Ann wants a puppy."]
-
-
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [

@@ -138,23 +138,6 @@ def test_a_disk_that_fills_in_the_middle_of_a_write_loses_nothing(rig, monkeypat
     assert rig.memory.admin.check().faults == ()
 
 
-def test_a_short_write_is_noticed(rig, monkeypatch):
-    """A write that took only a part of the bytes, as on a full disk, is gone on with or raised."""
-    real = os.pwrite
-
-    def short(file, data, at):
-        return real(file, data[: -(-len(data) // 2)], at)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "pwrite", short)
-        rig.say(line(20), session="new", remember=False)
-        try:
-            rig.kv.remember(user=USER)
-        except StorageFull:
-            return
-    assert rig.memory.admin.check().faults == ()
-
-
 def test_forgetting_on_a_full_disk_forgets(rig, monkeypatch):
     """The receipt comes though nothing can be encoded anew yet; that follows when there is room."""
 

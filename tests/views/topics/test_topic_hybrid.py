@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from topic_shelves import CURRENT, EMBEDDER, facts, ranked, shelf
+from topic_shelves import CURRENT, EMBEDDER, facts, ranked, shelf, texts
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.asker import Asker
@@ -27,11 +27,6 @@ def read(
     model = ScriptedModel(answers)
     asker = Asker(model if answers else None, Meter(None), EMBEDDER)
     return read_hybrid(ranked(question, library), asker, user="ann"), model
-
-
-def texts(reading: ReadingResult) -> list[str]:
-    """Texts of the entries found, best first."""
-    return [one.place.entry.text for one in reading.hits]
 
 
 def test_current_counts_among_what_is_picked() -> None:
