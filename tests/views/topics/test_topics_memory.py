@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from memories import open_memory
+from talk import purchases
 from zibaldone import Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
@@ -26,26 +26,6 @@ START = datetime(2024, 3, 1, 9, tzinfo=UTC)
 SMALL = Consolidation(
     current_threshold_tokens=150, split_tokens=400, merge_tokens=120, current_window=timedelta(days=1)
 )
-SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope")
-SAYINGS = (
-    "I bought a {0} from Rosa Diaz in {1}.",
-    "My {0} cost {1} dollars at the market.",
-    "The {0} club meets on floor {1} with Liam.",
-)
-
-
-def conversation(seed: int, count: int = 40) -> list[Message]:
-    """Facts, minutes apart."""
-    rng = random.Random(seed)
-    return [
-        Message(
-            rng.choice(SAYINGS).format(rng.choice(SUBJECTS), rng.randrange(100, 999)),
-            name=("Ann", "Bea")[turn % 2],
-            time=START + timedelta(minutes=turn),
-            session=str(turn // 10),
-        )
-        for turn in range(count)
-    ]
 
 
 @pytest.fixture
@@ -95,14 +75,14 @@ def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
 
 def test_an_emptied_document_asks_for_nothing(memory):
     """Somebody's editor may have failed; the error says how everything is removed."""
-    memory.add(conversation(1), user="ann")
+    memory.add(purchases(1), user="ann")
     memory.maintain()
     topics = memory.user("ann").topics
     doc, *_ = before = topics.documents()
     for text in ("", " \n\n"):
         with pytest.raises(InvalidInput, match=r"empty: nothing was changed.*memory\.forget"):
             topics.edit(doc.id, text)
-    assert len(memory.messages(user="ann")) == 40
+    assert len(memory.messages(user="ann")) == 72
     assert topics.documents() == before
 
 
@@ -134,7 +114,7 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
         replace(
             message, time=START + timedelta(hours=i // 2, minutes=i % 2), session="1"
         )  # an episode a pair
-        for i, message in enumerate(conversation(9))
+        for i, message in enumerate(purchases(9))
     ]
     with open_memory(tmp_path, **settings) as one, open_memory(tmp_path, **settings) as other:
         one.add(said[:20], user="ann")
@@ -226,7 +206,7 @@ def test_an_agent_reads_where_it_is_wanted(opened):
 
     agentic = replace(SMALL, reader="agentic")
     before = opened(topics=SMALL, maintained=["topics"])
-    before.add(conversation(9), user="ann")
+    before.add(purchases(9), user="ann")
     before.maintain()
     memory = opened(chat=ScriptedModel(answer), topics=agentic, maintained=["topics"])
     found = memory.recall("What of the telescope?", user="ann", views=["topics"], min_confidence=0.0)
