@@ -180,22 +180,6 @@ def behind(
     return [tuple(row) for row in found[:, prompt.shape[1] :].tolist()]
 
 
-class Heard:
-    """A streamer that keeps what it gets."""
-
-    def __init__(self) -> None:
-        self.ids: list[int] = []
-        self.ended = False
-
-    def put(self, value: torch.Tensor) -> None:
-        """Tokens of one step; of the question at first."""
-        self.ids += value.flatten().tolist()
-
-    def end(self) -> None:
-        """No more to come."""
-        self.ended = True
-
-
 def hooks(model: Any) -> int:
     """How many are in the model."""
     return sum(len(m._forward_pre_hooks) + len(m._forward_hooks) for m in model.modules())
