@@ -57,6 +57,22 @@ def test_what_is_newer_holds_until_it_is_forgotten(memory):
     assert memory.admin.check().ok
 
 
+def test_a_recall_follows_every_change_of_a_document(memory):
+    """What was indexed for an earlier recall is of the documents as they were then."""
+
+    def found() -> str:
+        memory.maintain()
+        return memory.recall("Who is my dentist?", user="ann", views=["topics"], min_confidence=0).text
+
+    memory.add("My dentist is Dr. Moss.", user="ann")
+    assert "Moss" in found()
+    memory.add("My dentist has a practice in Green Lane.", user="ann")
+    assert "Green Lane" in found()
+    memory.forget(user="ann", seqs=[1])
+    assert "Moss" not in found()
+    assert "Green Lane" in found()
+
+
 def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
     """An editor's message keeps the words that it changed: it goes with them."""
     memory.add("My PIN is 4711.", user="ann")
