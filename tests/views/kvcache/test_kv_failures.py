@@ -118,6 +118,16 @@ def test_what_was_forgotten_by_a_process_that_died_is_gone_when_others_remember(
     assert leaked(secrets_of(before, list(rig.made().values())), rig.folder) == 0
 
 
+def test_a_place_that_waits_to_be_overwritten_may_be_written_first(rig, monkeypatch):
+    """A process forgets and dies, another one stores a message there: what it stores stays."""
+    with monkeypatch.context() as patch:
+        patch.setattr(KVView, "refresh", lambda *_: None)
+        rig.memory.forget(user=USER, seqs=[7])
+    assert rig.erasures()[0]
+    rig.say(line(20))
+    assert rig.memory.admin.check().faults == ()
+
+
 def test_a_disk_that_fills_in_the_middle_of_a_write_loses_nothing(rig, monkeypatch):
     """Half of a batch is written: no row names it."""
     before, real = rig.made(), os.pwrite
