@@ -41,6 +41,14 @@ def test_chunks_are_made_of_full_gates_and_found_again(memory):
     assert (trace.view, trace.model_calls, trace.note) == ("chunks", 0, "")
 
 
+def test_the_active_chunk_is_recallable(memory):
+    """Messages of an open gate are found, whether maintained or not."""
+    memory.add("The zeppelin museum opens on Sunday.", user="ann")
+    for _ in range(2):
+        assert best(recalled(memory, "zeppelin museum")).sources == (1,)
+        memory.maintain()
+
+
 def test_a_giant_message_is_several_chunks(opened):
     """No chunk is as long as two gates, and every sentence is in one, word for word."""
     memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=256), chat=None)

@@ -36,7 +36,7 @@ STORY = "Bea told Ann that she plays the bassoon in an orchestra."
 def recalled(opened):
     """Makes a memory of a talk, which is maintained, and asks its hierarchy view."""
 
-    def ask(text, said=(*MUSIC, *GARDEN), *, session=None, config=None, chat=None):
+    def ask(text, said=(*MUSIC, *GARDEN), tail=(), *, session=None, config=None, chat=None):
         options = {
             "embedder": HashEmbedder(64),
             "maintained": ["hierarchy"],
@@ -46,6 +46,7 @@ def recalled(opened):
         end = Message("Bye!", name="Ann", time=NOW - timedelta(days=1), session="end")
         memory.add([replace(one, seq=0) for one in (*said, end)], user="u")
         memory.maintain()
+        memory.add(list(tail), user="u")
         return memory.recall(
             text, user="u", views=["hierarchy"], filter=Filter(session=session), min_confidence=0, now=NOW
         )
@@ -130,6 +131,12 @@ def test_without_the_gate_sources_stand_behind_the_facts(recalled) -> None:
     order = [one.sources[0] for one in offered(found) if one.sources != (7,)]
     assert order[-1] == 2  # it states nothing
     assert set(order) == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_newest_messages_compete(recalled) -> None:
+    """Messages without an episode are offered beside the rest, when they say as much."""
+    new = [Message("The contrabassoon arrived.", name="Bea", time=NOW, session="3")]
+    assert offered(recalled("Has the contrabassoon arrived?", tail=new))[0].sources == (8,)
 
 
 def test_a_long_message_is_offered_in_passages(recalled) -> None:

@@ -121,6 +121,20 @@ def test_current_is_flushed_by_the_clock(opened, clock):
     assert [one.seq for one in found.citations] == [1]
 
 
+def test_an_embedder_that_fails_leaves_words_to_search_by(opened):
+    """Maintenance says that the view is behind; recall finds by words and says so."""
+    embedder = FailingEmbedder(HashEmbedder(), failing=False)
+    memory = opened(embedder=embedder, topics=SMALL, maintained=["topics"])
+    memory.add(purchases(5), user="ann")
+    memory.maintain()
+    embedder.failing = True
+    memory.add(purchases(6), user="ann")
+    assert "topics" in [one.view for one in memory.maintain().behind]
+    found = memory.recall("What is from Rosa Diaz?", user="ann", views=["topics"], min_confidence=0.0)
+    assert "Rosa Diaz" in found.text
+    assert "by words only" in found.trace.views[0].note
+
+
 @pytest.mark.parametrize("view", ["topics", "hierarchy"])
 def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_path, view, monkeypatch):
     """Another process puts the view in order while a batch is prepared: nothing is lost or doubled."""
