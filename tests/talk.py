@@ -1,5 +1,6 @@
 """A memory to talk to, and short ways to talk."""
 
+import random
 from datetime import UTC, datetime, timedelta
 
 from memories import with_filter
@@ -57,3 +58,26 @@ def same(found: Recall) -> tuple[object, ...]:
     """All of a recall that does not change from one run to the next."""
     trace = found.trace
     return found.text, found.tokens, found.evidence, found.citations, trace.decisions, trace.confidence
+
+
+_SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
+_SAYINGS = (
+    "I bought a {0} from Rosa Diaz in {1}.",
+    "My {0} cost {1} dollars at the market.",
+    "The {0} club meets on floor {1} with Liam.",
+    "I practise with the {0} {1} times a week.",
+    "My sister Nora lent her {0} to Omar in {1}.",
+)
+
+
+def purchases(seed: int, talks: int = 12) -> list[Message]:
+    """Talks a day apart from 1 March 2024 on, each about one subject, six messages long."""
+    rng, start = random.Random(seed), NOW.replace(hour=9)
+    made = []
+    for place in range(talks):
+        subject = rng.choice(_SUBJECTS)
+        for turn in range(6):
+            text = rng.choice(_SAYINGS).format(subject, rng.randrange(100, 999))
+            time = start + timedelta(days=place, minutes=turn)
+            made.append(Message(text, name=("Ann", "Bea")[turn % 2], time=time, session=str(place % 5)))
+    return made

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from chunk_talk import FILLER, NOW, OTHERS, has, maintained, recalled, said, texts
+from chunk_talk import FILLER, NOW, OTHERS, has, maintained, recalled, texts
 
 from chunk_model import chunk_model, joint
 from zibaldone import MemAttention, Placement
@@ -43,10 +43,42 @@ def test_chunks_are_made_of_full_gates_and_found_again(memory):
 
 def test_the_active_chunk_is_recallable(memory):
     """Messages of an open gate are found, whether maintained or not."""
-    memory.add(said("The zeppelin museum opens on Sunday."), user="ann")
+    memory.add("The zeppelin museum opens on Sunday.", user="ann")
     for _ in range(2):
         assert best(recalled(memory, "zeppelin museum")).sources == (1,)
         memory.maintain()
+
+
+def test_a_giant_message_is_several_chunks(opened):
+    """No chunk is as long as two gates, and every sentence is in one, word for word."""
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=256), chat=None)
+    giant = " ".join(f"Fact number {i} is true." for i in range(400))
+    maintained(memory, giant)
+    said_in = [" ".join(item.text for item in chunk.items) for chunk in memory.user("ann").chunks()]
+    assert len(said_in) > 5
+    assert all(memory.admin.count_tokens(text) < 512 for text in said_in)
+    assert " ".join(said_in) == giant[: len(" ".join(said_in))]
+
+
+def test_each_sentence_is_kept_once(opened):
+    """What somebody says again goes, and what has no content word; what another says stays."""
+    memory = opened(maintained=["chunks"], chunks=MemAttention(chunk_gate_tokens=60), chat=None)
+    talk = [
+        ("Ann", "Hi Bea! I moved to Lisbon yesterday."),
+        ("Bea", "Where to?"),
+        ("Ann", "The rent is 900 euros. I moved to Lisbon yesterday!"),
+        ("Bea", "I moved to Lisbon yesterday."),
+        ("Ann", "The rent is 900 euros. I bake bread."),
+    ]
+    memory.add([{"name": name, "content": content} for name, content in talk], user="ann")
+    memory.maintain()
+    (chunk,) = memory.user("ann").chunks()
+    assert [(item.sources, item.text) for item in chunk.items] == [
+        ((1,), "Hi Bea! I moved to Lisbon yesterday."),
+        ((3,), "The rent is 900 euros."),
+        ((4,), "I moved to Lisbon yesterday."),
+        ((5,), "I bake bread."),
+    ]
 
 
 def superseding(given):
@@ -135,30 +167,6 @@ def test_a_model_updates_and_deletes(opened):
     first = memory.user("ann").chunks()[0]
     assert f"Ann said: {FILLER[0]}" in [item.text for item in first.items]
     assert memory.admin.check().faults == ()
-
-
-def test_a_model_that_would_lose_or_invent_is_not_followed(opened):
-    """A change of what was not shown: nothing is lost, and it is told."""
-    wrong = {"updates": [{"chunk": 9, "item": 1, "text": "x", "because": [1]}]}
-    model = chunk_model(joint_compact=lambda given: {**joint(given), **wrong})
-    memory = opened(maintained=["chunks"], chunks=SMALL, chat=model)
-    maintained(memory, *FILLER)
-    maintained(memory, *OTHERS)
-    chunks = memory.user("ann").chunks()
-    assert "joint_compact" in chunks[1].degraded
-    assert {seq for chunk in chunks for item in chunk.items for seq in item.sources} == {1, 2, 3, 4, 5, 6}
-
-
-def test_new_notes_that_a_joint_compaction_does_not_name_stay(opened):
-    """An answer has what changes, and may be empty; the chunk's keywords are those of its compression."""
-    nothing = {"items": [], "updates": [], "deletions": []}
-    memory = opened(maintained=["chunks"], chunks=SMALL, chat=chunk_model(joint_compact=lambda _: nothing))
-    maintained(memory, *FILLER)
-    maintained(memory, *OTHERS)
-    first, second = memory.user("ann").chunks()
-    assert second.degraded == ""
-    assert [item.text for item in second.items] == [f"Ann said: {text}" for text in OTHERS]
-    assert {item.sources for item in first.items} == {(1,), (2,), (3,)}
 
 
 def test_a_model_that_fails_at_recall_is_done_without(opened):

@@ -260,26 +260,6 @@ def test_a_crash_while_a_segment_is_written(filled, opened, crash, monkeypatch):
     assert "Moss" in answer(memory)[0]
 
 
-def test_a_damaged_segment_is_named_and_made_anew(filled, opened, caplog):
-    """Those before it are opened; it, and those behind it, are made from rows and saved again."""
-    memory = filled()
-    (first,) = files(memory)
-    memory.add(["Dr. Moss has the heron.", "The heron left."], user="ann")
-    memory.add(["The heron is back.", "Rye bread."], user="ann")
-    expected = answer(memory)
-    second = next(path for path in files(memory) if path != first)
-    damaged_bytes = bytearray(second.read_bytes())
-    damaged_bytes[-9] ^= 1
-    second.write_bytes(damaged_bytes)
-    again = opened()
-    assert answer(again) == expected
-    assert "is damaged and will be made anew" in caplog.text
-    again.maintain()
-    assert second not in files(again)
-    assert first in files(again)
-    assert answer(opened()) == expected
-
-
 @pytest.mark.wide
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_happens_a_saved_index_answers_as_a_fresh_one(opened, seed, monkeypatch):

@@ -22,15 +22,6 @@ def test_why_a_message_is_in(asked):
     assert found.why_not(31) == "Message 31 is in this recall; why(31) says why."
 
 
-def test_why_a_candidate_was_dropped(asked):
-    """A unit without room has its rank and how many tokens were left."""
-    _, found = asked
-    dropped = next(d for d in found.trace.decisions if not d.kept).evidence.sources[0]
-    said = found.why_not(dropped)
-    assert re.fullmatch(rf"Message {dropped} was dropped: rank \d+ of \d+, .* tokens .*; {RANKS}\.", said)
-    assert found.why(dropped) == f"Message {dropped} is not in this recall; why_not({dropped}) says why."
-
-
 def test_why_a_message_was_no_candidate(asked):
     """A unit that ranked too low is told so, with its ranks."""
     _, found = asked
@@ -48,9 +39,3 @@ def test_there_is_no_such_message(asked):
     for seq in (0, -1, 32, 10**12):
         assert found.why_not(seq) == f"There was no message {seq} for this user when this was recalled."
         assert "is not in this recall" in found.why(seq)
-
-
-def test_white_space_has_no_unit_to_explain(talk):
-    """A message that says nothing is not among the units."""
-    talk.say("Ann:  \n ", "Ann: Bees.")
-    assert talk.ask("bees").why_not(1)

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from zibaldone import Config
-from zibaldone.api import wiring
 from zibaldone.errors import InvalidInput
 from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.views import unit_cache, units
+from zibaldone.views import unit_cache
 from zibaldone.views.unit_cache import index_bytes
 
 DAY = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -69,32 +68,6 @@ def test_an_index_knows_how_much_memory_it_takes(word_embedder):
         assert both - index.nbytes > 700 * (500 + 4 * DIMENSION)
     finally:
         tracemalloc.stop()
-
-
-def test_more_users_than_fit_do_not_each_begin_anew(opened, monkeypatch):
-    """Three of six users who take turns, with room for three and a guest, find their index each time."""
-    memory = opened()
-    for user in "abcdef":
-        memory.add([f"I have met {name} in Bristol." for name in ("Ann", "Bob", "Cleo")], user=user)
-    memory.recall("Who was in Bristol?", user="a", views=["messages"])
-    one = memory._wiring.views["messages"]._cache._slots.get("a").index.nbytes
-    monkeypatch.setattr(wiring, "index_bytes", lambda _: int(3.5 * one))
-    memory = opened()
-    load = units.load
-    loaded = []
-
-    def noted(connection, view, generation, *given, **options):
-        if view == "messages":
-            loaded.append(generation.user)
-        return load(connection, view, generation, *given, **options)
-
-    monkeypatch.setattr(units, "load", noted)
-    for turn in range(4):
-        if turn == 2:
-            loaded.clear()
-        for user in "abcdef":
-            assert "Cleo" in memory.recall("Who was in Bristol?", user=user).text
-    assert loaded == [*"abc", *"abc"]  # d, e and f came when there was nobody to be asked
 
 
 def test_the_room_is_set_in_megabytes(monkeypatch):

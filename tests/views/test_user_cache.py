@@ -35,18 +35,6 @@ def test_values_are_bounded_together_and_the_newest_is_kept():
     assert [few.get(user) for user in "abc"] == ["A", None, "C"]  # the least recently used goes first
 
 
-def test_nothing_of_before_a_forgetting_comes_back():
-    """Who read before the deletion and puts after it is refused; who read after it is not."""
-    cache = UserCache(9)
-    cache.put("a", "old", AT_1)
-    cache.drop("a", AT_2)
-    assert not cache.put("a", "late", AT_1)
-    assert "a" not in cache.users()
-    assert cache.put("a", "new", AT_2)
-    assert not cache.put("a", "old", AT_1)  # nor does an older value replace a newer one
-    assert cache.get("a") == "new"
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_a_forked_child_begins_with_none_and_waits_for_nobody():
     """Though a thread of the parent is half way through a change."""
@@ -80,24 +68,3 @@ def test_one_at_a_time_has_a_users_turn_and_others_do_not_wait():
     thread.join(20)
     assert order == ["other", "first", "second"]
     assert turns._turns == {}
-
-
-def test_who_comes_again_takes_the_place_of_who_has_gone():
-    """Somebody new at once; who was here before, once one who has a place was not here in between."""
-    cache = UserCache(99, most_size=8, size=len)
-    assert asked_in_turns(cache, "pqab") == ""
-    assert asked_in_turns(cache, "pqab") == "ab"  # p and q are guests, for one of whom there is room
-    assert asked_in_turns(cache, "pq") == ""
-    assert asked_in_turns(cache, "pq") == "q"  # a goes
-    assert asked_in_turns(cache, "bpqa") == "bpq"
-
-
-def asked_in_turns(cache: UserCache[str], users: str) -> str:
-    """The users whose value was there, of those who ask one after the other; who has none makes one."""
-    there = ""
-    for user in users:
-        if cache.get(user) is None:
-            cache.put(user, "x" * 4, AT_1)
-        else:
-            there += user
-    return there

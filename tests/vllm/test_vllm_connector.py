@@ -55,17 +55,6 @@ def test_prefixes_are_not_mixed_up(owner, server):
     assert reused(response) == again.memory_tokens
 
 
-def test_another_s_memory(owner, server):
-    """A scope with another's name is answered from the text that it brought, and is told nothing."""
-    prompt = owner.prompt(QUESTION)
-    body = prompt.body()
-    body["kv_transfer_params"]["zibaldone"]["user"] = "zoe"
-    response = server.complete({**body, "cache_salt": "another"})
-    assert response["kv_transfer_params"]["zibaldone"]["loaded_tokens"] == 0
-    assert "cannot be loaded" in response["kv_transfer_params"]["zibaldone"]["error"]
-    assert text_of(response) == text_of(server.complete({"prompt": list(prompt.ids)}))
-
-
 def test_a_damaged_pool(owner, server):
     """Blocks that are not what was written are computed in vLLM, and nothing else is lost."""
     prompt = owner.prompt("w20 w21", user="zoe")

@@ -103,20 +103,17 @@ class KVMemory:
         format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
         system: str = "",
         budget: Budget | None = None,
-        queue: int = 16,
     ) -> None:
         """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
 
         `config` may be `MemArt.paper()`. `format` says how turns are written: plain() unless given, and
         chat(tokenizer) for models that were trained on a chat template. `system` stands before everything.
-        `queue` is how many answers may wait to be written.
 
         Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
         attaching(model, config=config, form=format, budget=budget)
-        count("queue", queue, least=1)
         self.config = config or MemArt()
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
@@ -150,7 +147,7 @@ class KVMemory:
         except BaseException:
             tap.detach()
             raise
-        self._encoder, self._writer = encoder, Writer(queue)
+        self._encoder, self._writer = encoder, Writer()
         self._closed = False
 
     def close(self) -> None:
@@ -238,28 +235,18 @@ class KVMemory:
         seqs: Sequence[int] | None = None,
         max_new_tokens: int = 128,
         now: TimeLike | None = None,
-        after: KVPrompt | None = None,
     ) -> KVPrompt:
         """A question for an engine that serves this model and loads the memory itself (`adapters.vllm`).
 
-        The selection is that of `generate`, as tokens, with a scope that says whose
-        blocks these are. `max_new_tokens` is what is left free of the window. `after` is the prompt of the
-        turn before: its turns that are selected again come first, in its order, so that the engine's prefix
-        cache serves them; the others follow in the order of the log. Raises InvalidInput when the question
-        does not fit the window, or the settings no engine.
+        The selection is that of `generate`, as tokens, with a scope that says whose blocks these are.
+        `max_new_tokens` is what is left free of the window. Raises InvalidInput when the question does not
+        fit the window, or the settings no engine.
         """
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
         sought = self._sought(query, user, session, budget_tokens, None, seqs, now, max_new_tokens)
-        if after is not None and after.user == user:
-            kept = dict.fromkeys(block.tile.seqs[0] for block in after.blocks)
-            sought = replace(sought, kept=tuple(kept))
-
-        def once() -> KVPrompt:
-            return prompt_of(self.view, self._pool(user)[0], user, sought, after)
-
-        return self._caught_up(user, once)
+        return self._caught_up(user, lambda: prompt_of(self.view, self._pool(user)[0], user, sought))
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
         """Store question and answer as messages; the next `remember` encodes them."""

@@ -1,11 +1,4 @@
-"""A view's cache of its users between two calls: bounded, and nothing of before a forgetting.
-
-Which values stay when they are too large together: a user who comes back takes the place of the one longest
-unused only if that one has not been used since this user was here last. Were the longest unused always to go,
-more users in turns than fit would each find their own value just gone, and every call would begin anew. So as
-many as fit stay, and the others are guests, for whom there is a little room beside (the idea is that of LIRS:
-Jiang and Zhang 2002, section 2).
-"""
+"""A view's cache of its users between two calls: bounded, and nothing of before a forgetting."""
 
 from __future__ import annotations
 
@@ -20,8 +13,6 @@ from zibaldone.core.fork_safety import ForkSafeLock, start_anew_in_children
 from zibaldone.log import UserState
 
 T = TypeVar("T")
-_MOST_SEEN = 100_000  # users whose last use is remembered
-_GUESTS = 4  # have this part of the room, beside it
 _all: WeakSet[UserCache[Any]] = WeakSet()
 
 
@@ -30,8 +21,6 @@ class _Kept(Generic[T]):
     value: T
     version: int  # of the user, when what it was made of was read
     size: float
-    used: int  # when it was used last, in calls of the cache
-    is_guest: bool = False
 
 
 class UserCache(Generic[T]):
@@ -43,16 +32,13 @@ class UserCache(Generic[T]):
     def __init__(
         self, most: int, *, most_size: float = math.inf, size: Callable[[T], float] = lambda _: 0.0
     ) -> None:
-        """`most` values, the least recently used goes first; `most_size` together, guests a quarter of it.
+        """`most` values, of `most_size` together: the least recently used goes first.
 
         One alone may be larger.
         """
         self._most, self._most_size, self._size_of = most, most_size, size
         self._kept: OrderedDict[tuple[str, int], _Kept[T]] = OrderedDict()  # the longest unused first
-        # When those that are not kept any more were used last.
-        self._seen: OrderedDict[tuple[str, int], int] = OrderedDict()
-        self._now = 0  # calls so far
-        self._sizes = {False: 0.0, True: 0.0}  # together, of guests (True) and of all others
+        self._size = 0.0  # of all together
         self._forgotten: dict[str, int] = {}  # by user who forgot anything: the counter of deletions then
         self._lock = ForkSafeLock()
         start_anew_in_children(self)
@@ -60,8 +46,7 @@ class UserCache(Generic[T]):
 
     def start_anew(self) -> None:
         """In a forked child: a thread of the parent may have been half way through a change."""
-        self._kept, self._seen, self._forgotten = OrderedDict(), OrderedDict(), {}
-        self._sizes = {False: 0.0, True: 0.0}
+        self._kept, self._forgotten, self._size = OrderedDict(), {}, 0.0
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -77,17 +62,12 @@ class UserCache(Generic[T]):
             if kept is None:
                 return None
             self._kept.move_to_end((user, generation))
-            kept.used = self._tick()
             return kept.value
 
     def take(self, user: str, generation: int = 0) -> T | None:
         """The value, which is the caller's alone from now on."""
         with self._lock:
-            kept = self._kept.pop((user, generation), None)
-            if kept is None:
-                return None
-            self._sizes[kept.is_guest] -= kept.size
-            return kept.value
+            return self._let_go((user, generation))
 
     def get_or_make(self, user: str, make: Callable[[], T]) -> T:
         """The value, or an empty one: it is filled under a lock of its own, if `put` says that it may be."""
@@ -115,10 +95,7 @@ class UserCache(Generic[T]):
         with self._lock:
             self._forgotten[user] = max(as_of.deletions, self._forgotten.get(user, 0))
             for key in [key for key in self._kept if key[0] == user]:
-                gone = self._kept.pop(key)
-                self._sizes[gone.is_guest] -= gone.size
-            for key in [key for key in self._seen if key[0] == user]:
-                del self._seen[key]
+                self._let_go(key)
 
     def drop_forgotten(self, states: Mapping[str, UserState]) -> bool:
         """Drop what is of before a user's last deletion; whether there was any."""
@@ -134,48 +111,18 @@ class UserCache(Generic[T]):
 
     def _keep(self, key: tuple[str, int], value: T, version: int) -> None:
         """Store a value; evict others to make room."""
-        before = self._kept.pop(key, None)
-        kept = _Kept(value, version, self._size_of(value), self._tick())
-        if before and before.size:
-            kept.is_guest = before.is_guest
-            self._sizes[before.is_guest] -= before.size
-        elif kept.size:
-            kept.is_guest = not self._may_stay(key, kept.size)
-            self._seen.pop(key, None)
-        self._kept[key] = kept
-        self._sizes[kept.is_guest] += kept.size
-        room = self._most_size / _GUESTS if kept.is_guest else self._most_size
-        for other, held in list(self._kept.items()) if self._sizes[kept.is_guest] > room else ():
-            if held.is_guest == kept.is_guest and other != key and self._sizes[kept.is_guest] > room:
-                self._let_go(other)
-        while len(self._kept) > self._most:
+        self._let_go(key)
+        kept = self._kept[key] = _Kept(value, version, self._size_of(value))
+        self._size += kept.size
+        while len(self._kept) > self._most or (self._size > self._most_size and len(self._kept) > 1):
             self._let_go(next(iter(self._kept)))
 
-    def _may_stay(self, new: tuple[str, int], size: float) -> bool:
-        """True if all that would have to go for a new value is unused since its user was here last."""
-        last_here = self._seen.get(new)
-        too_much = self._sizes[False] + size - self._most_size
-        for kept in self._kept.values():
-            if too_much <= 0 or last_here is None:
-                return True
-            if kept.size and not kept.is_guest:
-                if kept.used > last_here:
-                    return False
-                too_much -= kept.size
-        return True
-
-    def _let_go(self, key: tuple[str, int]) -> None:
-        gone = self._kept.pop(key)
-        self._sizes[gone.is_guest] -= gone.size
-        if gone.size:
-            self._seen[key] = gone.used
-            self._seen.move_to_end(key)
-            if len(self._seen) > _MOST_SEEN:
-                self._seen.popitem(last=False)
-
-    def _tick(self) -> int:
-        self._now += 1
-        return self._now
+    def _let_go(self, key: tuple[str, int]) -> T | None:
+        kept = self._kept.pop(key, None)
+        if kept is None:
+            return None
+        self._size -= kept.size
+        return kept.value
 
 
 def users_held() -> set[str]:

@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import Config, Memory, Message, UnknownName, XMemory
+from talk import purchases
+from zibaldone import Config, Memory, UnknownName
 from zibaldone.errors import InvalidInput
-
-START = datetime(2024, 3, 1, 9, tzinfo=UTC)
-SUBJECTS = ("bassoon", "garden", "marathon", "bakery", "telescope", "pottery")
-SAYINGS = (
-    "I bought a {0} from Rosa Diaz in {1}.",
-    "My {0} cost {1} dollars at the market.",
-    "The {0} club meets on floor {1} with Liam.",
-    "I practise with the {0} {1} times a week.",
-    "My sister Nora lent her {0} to Omar in {1}.",
-)
-
-
-def conversation(seed: int, talks: int = 12) -> list[Message]:
-    """Talks a day apart, each about one subject, six messages long."""
-    rng = random.Random(seed)
-    made = []
-    for place in range(talks):
-        subject = rng.choice(SUBJECTS)
-        for turn in range(6):
-            text = rng.choice(SAYINGS).format(subject, rng.randrange(100, 999))
-            time = START + timedelta(days=place, minutes=turn)
-            name = ("Ann", "Bea")[turn % 2]
-            made.append(Message(text, name=name, time=time, session=str(place % 5)))
-    return made
 
 
 @pytest.fixture
@@ -56,7 +32,7 @@ def check(memory: Memory, cap: int = 12) -> None:
 def test_all_holds_while_messages_come_and_go(memory, seed):
     """Themes partition the semantics, whatever was forgotten."""
     rng = random.Random(seed)
-    said = conversation(seed, talks=8)
+    said = purchases(seed, talks=8)
     while said:
         size = rng.randrange(1, 20)
         some, said = said[:size], said[size:]
@@ -74,7 +50,7 @@ def test_all_holds_while_messages_come_and_go(memory, seed):
 def test_it_is_maintained_only_where_it_is_wanted(opened):
     """By default nothing is spent on it; by name it can be had all the same."""
     memory = opened()
-    memory.add(conversation(8), user="ann")
+    memory.add(purchases(8), user="ann")
     memory.maintain()
     assert memory.user("ann").themes() == []
     memory.maintain(views=["hierarchy"])
@@ -88,16 +64,3 @@ def test_what_cannot_be_maintained_is_refused(tmp_path, wrong):
     """A typed error, before anything is opened for good."""
     with pytest.raises((InvalidInput, UnknownName)):
         Memory(tmp_path, config=Config(maintained=wrong))
-
-
-def test_another_cap_makes_other_themes(opened):
-    """Themes are made anew for another cap, and keep to it; nothing else is."""
-    built = []
-    for cap in (12, 3):
-        memory = opened(hierarchy=XMemory(theme_cap=cap), maintained=["hierarchy"])
-        if cap == 12:
-            memory.add(conversation(9), user="ann")
-        memory.maintain()
-        check(memory, cap)
-        built.append(memory.user("ann").episodes())
-    assert built[0] == built[1]

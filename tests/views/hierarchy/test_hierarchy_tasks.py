@@ -17,7 +17,7 @@ from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import ScriptedModel
 from zibaldone.views.hierarchy.distil import EpisodeMaker
-from zibaldone.views.hierarchy.episodes import LONGEST, Block, Cut, OpenEpisodes, closed
+from zibaldone.views.hierarchy.episodes import LONGEST, Block, OpenEpisodes, closed
 from zibaldone.views.hierarchy.nodes import (
     Episode,
     Semantic,
@@ -94,17 +94,6 @@ def knows(text: str) -> Known:
     return Known(Semantic(3, 1, (Statement(1, text, text),), datetime(2023, 5, 1, tzinfo=UTC)))
 
 
-def test_without_a_model_an_episode_is_read_offline():
-    """The narrative is the messages, the semantics are the facts, and nothing is marked."""
-    reading, messages = read(), talk(*TALK)
-    assert (reading.episode.title, reading.episode.narrative) == (title(messages), narrative(messages))
-    assert (reading.episode.made_by, reading.episode.degraded) == ("", "")
-    assert (reading.episode.id, reading.episode.session, reading.episode.seqs) == (7, "1", (1, 2, 3))
-    assert [one.statements for one in reading.semantics] == [(one,) for one in statements(messages)]
-    assert reading.semantics[0].id == 100
-    assert read(degraded="episodes: down").episode.degraded == "episodes: down"  # seen afterwards
-
-
 def test_a_good_model_tells_and_distils():
     """Each fact has a statement per message, with that message's own words beside it."""
     reading = read(model())
@@ -116,16 +105,6 @@ def test_a_good_model_tells_and_distils():
         (1, "I adopted a puppy called Rex yesterday!"),
         (3, "He cost 120 crowns."),
     ]
-
-
-def test_a_prediction_is_asked_for_only_where_something_is_known():
-    """Two questions without it, three with it, and never more."""
-    plain, full = model(), model()
-    read(plain)
-    read(full, knows("Ann wants a puppy."))
-    assert asked(plain) == ["narrate", "distil"]
-    assert asked(full) == ["narrate", "predict", "distil"]
-    assert json.loads(full.requests[2].turns[1].content)["expected"] == ["Ann wants a puppy."]
 
 
 @pytest.mark.parametrize(
@@ -190,15 +169,6 @@ def test_a_fact_without_a_source_takes_no_other_with_it():
     assert asked(chat) == ["narrate", "distil"]  # what is partly good is not asked for again
 
 
-def test_a_source_that_is_no_message_is_left_out():
-    """The fact stands on the others where they bear it out, and falls where they do not."""
-    good = {"text": "Eva found Rex in Graz.", "sources": [99, 3, 3, 1]}
-    bad = {"text": "Ann adopted a zebra.", "sources": [1, 99]}
-    reading = read(model(distil={"statements": [good, bad]}))
-    assert [said.seq for said in reading.semantics[0].statements] == [3, 1]
-    assert "zebra" not in repr(reading.semantics)
-
-
 GOOD_STORY = "On Monday, 8 May 2023 Ann told Bob of her puppy Rex. He cost 120 crowns in Graz."
 
 
@@ -221,16 +191,6 @@ def test_a_narrative_has_no_name_number_or_denial_of_its_own(named, told, kept):
     assert episode.degraded == "narrate: less what no message says"
 
 
-def test_days_and_speakers_of_the_episode_are_its_own_words():
-    """A fact may say when it was and who, though what was expected says so too."""
-    fact = "On Monday, 8 May 2023 Ann said that she adopted Rex on 2023-05-07."
-    reading = read(
-        model(distil={"statements": [{"text": fact, "sources": [1]}]}),
-        knows("Ann saw Bob on 7 May 2023 and on Monday 8 May 2023, which is 2023-05-08."),
-    )
-    assert "distil" not in reading.episode.degraded
-
-
 def test_what_is_expected_has_no_numbers_of_its_own():
     """It would make news look known; the other expectations stand."""
     chat = model(predict={"expected": ["Rex cost 120 crowns.", "Ann wants a puppy, says Bob."]})
@@ -241,15 +201,6 @@ def test_what_is_expected_has_no_numbers_of_its_own():
 
 
 LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
-
-
-def test_a_model_is_not_asked_too_early_nor_about_little():
-    """Open talk that is not due waits, and a few messages are one episode."""
-    chat, messages = model(), talk(*LONG)
-    assert reader(chat).cut(messages, vectors_of(messages), ended=False) == []
-    few = messages[:5]
-    assert reader(chat).cut(few, vectors_of(few), ended=True) == [Cut(5)]
-    assert chat.requests == []
 
 
 @pytest.mark.parametrize(

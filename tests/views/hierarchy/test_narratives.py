@@ -1,35 +1,9 @@
 """An episode's title and narrative without a model."""
 
-from datetime import date
-
 import pytest
 from hierarchy_talk import START, talk
 
-from zibaldone.core import Message
-from zibaldone.text.dated_text import resolved
 from zibaldone.views.hierarchy.nodes import narrative, title
-
-SAID = date(2023, 5, 8)  # a Monday
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("I went yesterday.", "I went yesterday (7 May 2023)."),
-        ("We met last week.", "We met last week (1 to 7 May 2023)."),
-        ("It was last month, or last year.", "It was last month (April 2023), or last year (2022)."),
-        ("It was two or three months ago.", "It was two or three months ago (February to March 2023)."),
-        ("We met a few years ago.", "We met a few years ago (2018 to 2021)."),
-        ("I go next month!", "I go next month (June 2023)!"),
-        ("See you on 12 May.", "See you on 12 May (12 May 2023)."),
-        ("It was on 3 May 2021.", "It was on 3 May 2021."),
-        ("It was yesterday (7 May 2023).", "It was yesterday (7 May 2023)."),
-        ("Nothing happened.", "Nothing happened."),
-    ],
-)
-def test_relative_dates_are_resolved_after_the_words(text, told):
-    """In parentheses, no more precise than what was said; what is absolute or explained stays."""
-    assert resolved(text, SAID) == told
 
 
 def test_a_narrative_has_every_message_with_its_speaker():
@@ -51,12 +25,6 @@ def test_dates_count_from_the_message_s_own_day():
     assert "On Tuesday 9 May 2023 at 00:10:\nAnn: I danced yesterday (8 May 2023)." in text
 
 
-def test_who_has_no_name_is_called_by_the_role():
-    """The opening says "the user", a line begins with "User"."""
-    message = Message("I live in Oslo.", time=START, seq=1)
-    assert narrative([message]) == "On Monday 8 May 2023 at 13:56, the user talked.\nUser: I live in Oslo."
-
-
 def test_a_title_has_the_day_the_speakers_and_what_they_speak_of():
     """The commonest words, a pair together, no name of a speaker in any form."""
     said = title(
@@ -69,21 +37,6 @@ def test_a_title_has_the_day_the_speakers_and_what_they_speak_of():
     assert said.startswith("8 May 2023, Melanie and Caroline: charity, race")
     assert "Mel," not in said
     assert "Lisbon" in said
-
-
-def test_a_title_has_at_most_twelve_words():
-    """Also with many speakers and much to say."""
-    lines = [f"Speaker{i}: apples{i} pears{i} plums{i} cherries{i} grapes{i}" for i in range(9)]
-    said = title(talk(*lines))
-    assert len(said.split()) <= 12
-    assert "others" in said
-
-
-def test_what_is_said_everywhere_titles_nothing():
-    """With the statistics of earlier messages, the rarer word comes first."""
-    messages = talk("Ann: The work on the harp.", "Bob: Work on a harp is work.", "Ann: My work!")
-    assert title(messages).endswith("work, harp")
-    assert title(messages, {"work": 90, "harp": 1}, 100).endswith("harp, work")
 
 
 @pytest.mark.parametrize("odd", ["yd²", "½ cup", "№5", "ﬁne", "ǅ", "İstanbul", "x² + y²", "①"])

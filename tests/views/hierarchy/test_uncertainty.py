@@ -1,11 +1,8 @@
 """The reader's uncertainty: by a model's log-probabilities, and without; and what goes wrong with a model."""
 
 import math
-from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
 from zibaldone.models.base import ChatReply, TokenLogprob
@@ -55,18 +52,6 @@ def test_a_fall_in_negative_log_likelihood_is_the_gain():
     )
     signal.gain(INSIDE, INSIDE.with_unit(CLUB))
     assert len(model.requests) == signal.probes == 3
-
-
-def test_the_layout_keeps_shared_parts_in_front():
-    """Probes share everything up to the candidate; the question stands last."""
-    signal, model, _ = reading()
-    signal.gain(INSIDE, INSIDE.with_unit(CLUB))
-    (system, first), (same, second) = ([turn.content for turn in each.turns] for each in model.requests)
-    shared = "Bea plays the bassoon.\n\nBea: I play in the town hall."
-    assert first.startswith(shared)
-    assert second.startswith(shared + "\n\nBea: The club has closed.")
-    assert second.endswith("Question: Where does Bea play?")
-    assert system == same
 
 
 @pytest.mark.parametrize(
@@ -144,21 +129,6 @@ def test_the_offline_gain(wanted, first, then, gains):
     once = BARE.with_unit(first)
     assert [signal.gain(BARE, once).value, signal.gain(once, once.with_unit(then)).value] == gains
     assert signal.probes == 0
-
-
-@given(st.lists(st.tuples(st.sampled_from(["hall", "town", "club", "other"]), st.floats(0, 1)), max_size=8))
-def test_the_offline_signal_is_submodular(units):
-    """It stays between 0 and 1, and a unit never gains more later than at first."""
-    signal = WordSignal({"hall": 0.5, "town": 0.3, "club": 0.2})
-    last = ShownEpisode("town hall")
-    context = BARE
-    gains = []
-    for text, weight in units:
-        gains.append(signal.gain(context, context.with_unit(last)).value)
-        context = context.with_unit(ShownEpisode(text, weight))
-    gains.append(signal.gain(context, context.with_unit(last)).value)
-    assert all(a >= b - 1e-12 >= -1e-9 for a, b in pairwise(gains))
-    assert 0 <= signal.uncertainty(context.units) <= 1 + 1e-12
 
 
 def test_wanted_terms_are_half_the_questions():

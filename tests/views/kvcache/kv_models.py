@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -14,7 +13,7 @@ from transformers import (
     AutoModelForCausalLM,
     Gemma3TextConfig,
     GlmConfig,
-    GPTJConfig,
+    GPTNeoXConfig,
     GptOssConfig,
     LlamaConfig,
     MistralConfig,
@@ -23,7 +22,6 @@ from transformers import (
     Qwen2Config,
     Qwen3Config,
 )
-from transformers.models.gptj.modeling_gptj import GPTJAttention
 
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
@@ -69,6 +67,7 @@ FAMILIES = {
     "mistral-sliding": lambda: MistralConfig(**SHAPE, sliding_window=32),
     "phi3": lambda: Phi3Config(**SHAPE),
     "gemma3": lambda: Gemma3TextConfig(**SHAPE, **_LOCAL_GLOBAL),
+    "gpt-neox": lambda: GPTNeoXConfig(**SHAPE),
     "glm": lambda: GlmConfig(**SHAPE, head_dim=16),
     "gpt-oss": lambda: GptOssConfig(**SHAPE, **_LOCAL_GLOBAL, num_local_experts=4, num_experts_per_tok=2),
 }
@@ -179,34 +178,6 @@ def behind(
     prompt = torch.tensor([[*encoder.prefix_ids, *context_ids, *asked]])
     found = model.generate(prompt, attention_mask=torch.ones_like(prompt), **{"do_sample": False, **options})
     return [tuple(row) for row in found[:, prompt.shape[1] :].tolist()]
-
-
-class Heard:
-    """A streamer that keeps what it gets."""
-
-    def __init__(self) -> None:
-        self.ids: list[int] = []
-        self.ended = False
-
-    def put(self, value: torch.Tensor) -> None:
-        """Tokens of one step; of the question at first."""
-        self.ids += value.flatten().tolist()
-
-    def end(self) -> None:
-        """No more to come."""
-        self.ended = True
-
-
-def gptj() -> GPTJConfig:
-    """A small GPT-J, whose tables are (sin, cos)."""
-    return GPTJConfig(
-        vocab_size=120, n_embd=64, n_layer=2, n_head=4, rotary_dim=8, bos_token_id=1, eos_token_id=2
-    )
-
-
-def gptj_is_handed_tables() -> bool:
-    """By this version of Transformers."""
-    return "position_embeddings" in inspect.signature(GPTJAttention.forward).parameters
 
 
 def hooks(model: Any) -> int:

@@ -75,7 +75,6 @@ class Rig:
         dtype: torch.dtype = torch.float32,
         config: MemArt = CONFIG,
         budget: Budget | None = None,
-        queue: int = 16,
         form: TurnFormat = FORM,
         words: Any = None,
     ) -> None:
@@ -88,7 +87,6 @@ class Rig:
                 config=config,
                 format=form,
                 budget=budget,
-                queue=queue,
             )
         except BaseException:
             self.memory.close()

@@ -64,7 +64,7 @@ def test_a_forked_child_answers(rig):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"budget": 123}, {"config": "best"}, {"format": "chat"}, {"queue": 0}])
+@pytest.mark.parametrize("wrong", [{"budget": 123}, {"config": "best"}, {"format": "chat"}])
 def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
     """With the name of the argument, and no hook is left."""
     one = model()

@@ -13,7 +13,6 @@ from kv_models import (
     QUESTION,
     TEN,
     WHOLE,
-    Heard,
     behind,
     context_of,
     encoder_of,
@@ -61,23 +60,11 @@ def test_an_answer_with_all_in_sight(memory, options):
 @pytest.mark.parametrize("catch", [False, True])
 def test_greedy(family, catch):
     """The same tokens as behind the whole text, whether keys are caught meanwhile or not."""
-    encoder, heard = encoder_of(tapped(family)), Heard()
-    found = generate(encoder, context_of(encoder), catch=catch, options={**GREEDY, "streamer": heard})
+    encoder = encoder_of(tapped(family))
+    found = generate(encoder, context_of(encoder), catch=catch, options=GREEDY)
     assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
     assert found.prefill_tokens == QUESTION
     assert (found.raw is not None) is catch
-    assert heard.ids == [*ASKED, *found.sequences[0]]  # first the question, as stock generate does it
-    assert heard.ended
-
-
-@pytest.mark.parametrize(("family", "returned"), [("mistral-sliding", 1), ("gemma3", 2)])
-def test_beams(family, returned):
-    """Three beams, of which one or two are returned; no keys of theirs are kept."""
-    encoder = encoder_of(tapped(family))
-    options = {"num_beams": 3, "num_return_sequences": returned, **GREEDY}
-    found = generate(encoder, context_of(encoder), catch=True, options=options)
-    assert list(found.sequences) == behind(stock(family), encoder, IDS[:CONTEXT], **options)
-    assert found.raw is None
 
 
 def test_the_end_mark():

@@ -113,19 +113,6 @@ def test_a_block_that_grew_after_a_question_does_not_stop_the_next(tmp_path):
         assert rig.memory.admin.check().faults == ()
 
 
-def test_forgetting_leaves_the_prefix_to_those_that_stay(tmp_path):
-    """Block 0 begins with it as before; with the last message all goes."""
-    with filled(tmp_path / "m", config=PAPER) as rig:
-        assert {block.segment for block in rig.blocks()} == {0, 1}
-        rig.forget(seqs=[1, 2, 3])
-        first = min(rig.blocks(), key=lambda block: block.chronological)
-        assert first.tile.ids[:2] == (BOS, PIN)
-        assert rig.seqs() == {4, 5, 6, 7, 8}
-        assert rig.memory.admin.check().faults == ()
-        rig.forget(seqs=[4, 5, 6, 7, 8])
-        assert rig.pool() is None
-
-
 def test_an_answer_with_a_memory_for_each_layer_is_encoded_as_any_message(tmp_path, monkeypatch):
     """Its keys were computed behind another memory in every layer."""
     with filled(tmp_path / "m", config=PAPER) as rig:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from zibaldone.views.kvcache.retrieve.scoring import BlockRelevance, aggregate, bounding_box, box_scores
+from zibaldone.views.kvcache.retrieve.scoring import aggregate, bounding_box, box_scores
 
 HEADS, KV, TOKENS, DIM, BLOCKS, SIZE = 4, 2, 3, 8, 7, 5
 HOW = [(n, a) for n in ("softmax", "reciprocal_rank") for a in ("max", "sum")]
@@ -55,17 +55,6 @@ def test_upper_bound(keys, data):
     assert bound[0] >= exact - 1e-5 * size - 1e-30  # what float32 cannot hold
 
 
-@given(hnp.arrays(np.float32, (3, 4, 5), elements=FINITE))
-@settings(max_examples=30, deadline=None)
-def test_a_box_of_sixteen_bits_still_holds_its_keys(keys):
-    """Boxes of bfloat16 keys are not rounded: each key lies inside."""
-    short = torch.from_numpy(keys).bfloat16()
-    box = bounding_box(short)
-    assert box.dtype == torch.bfloat16
-    assert (short <= box[:, None, 0]).all()
-    assert (short >= box[:, None, 1]).all()
-
-
 def table1(rows, normalization, aggregation, c=60):
     """Eq. 4, as Table 1 says it."""
     rows = np.asarray(rows, dtype=np.float64)
@@ -86,7 +75,7 @@ def test_four_strategies(normalization, aggregation, c):
     naive = table1(torch.cat(layers), normalization, aggregation, c)
     assert np.allclose(np.exp(found.best), naive, rtol=1e-5)
     order = np.lexsort((np.arange(9), *(-tie for tie in reversed(found.ties)), -found.best))
-    assert found.top(9) == order.tolist()
+    assert [found.top(k) for k in (4, 9)] == [order.tolist()[:4], order.tolist()]
 
 
 @pytest.mark.parametrize("aggregation", ["max", "sum"])
@@ -100,14 +89,3 @@ def test_where_a_softmax_underflows(aggregation):
     assert np.isfinite(found.best).all()
     assert found.top(5) == [1, 3, 2, 4, 0]
     assert len(set(found.best.tolist())) == 5
-
-
-LEVELS = st.lists(st.sampled_from([-np.inf, 0.0, 1.0, 2.0]), min_size=0, max_size=12)
-
-
-@given(LEVELS, st.data(), st.integers(0, 14))
-def test_top(best, data, k):
-    """The k best, of equal ones by the ties and then the earlier, as a stable sort says."""
-    tie = data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(best), max_size=len(best)))
-    scores = BlockRelevance(np.array(best, dtype=np.float64), (np.array(tie, dtype=np.float64),))
-    assert scores.top(k) == sorted(range(len(best)), key=lambda i: (-best[i], -tie[i], i))[:k]

@@ -192,7 +192,7 @@ def test_another_s_memory_is_never_loaded(rig, caplog):
 def test_a_guess_at_a_text_tells_nothing(rig, known, caplog):
     """With the user's name, block numbers and a salt made of them, the text that is right is no better."""
     prompt = rig.kv.prompt(QUESTION, user="ann")
-    guessed = replace(prompt.scope, content="guessed", anchor="guessed")
+    guessed = replace(prompt.scope, content="guessed")
     ids = list(prompt.ids) if known else [9] * len(prompt.ids)
     request = request_of(
         prompt, prompt_token_ids=ids, kv_transfer_params=guessed.params(), cache_salt=guessed.salt()
@@ -209,21 +209,6 @@ def test_a_salt_that_would_mix_prefixes_up(rig, caplog):
             caplog.clear()
             assert refused(rig, request_of(prompt, cache_salt=salt)) == REFUSED
             assert "cache_salt" in caplog.text
-
-
-def test_the_turn_after_begins_as_the_one_before(rig):
-    """Turns that are chosen again come first, in their order and under their salt; their keys are loaded."""
-    before = rig.kv.prompt(QUESTION, user="ann", seqs=[3, 5])
-    after = rig.kv.prompt("w60 w61", user="ann", seqs=[1, 3, 5], after=before)
-    assert after.ids[: before.memory_tokens] == before.ids[: before.memory_tokens]
-    assert (after.salt, after.scope.blocks[:2]) == (before.salt, before.scope.blocks)
-    assert rig.kv.prompt("w60 w61", user="ann", seqs=[1, 3, 5]).salt != before.salt
-    engine = Engine(rig)
-    assert engine.admit(request_of(after)) == after.memory_tokens
-    keys, values = engine.held(0, after.memory_tokens)
-    ours, theirs = expected(rig, after, 0)
-    assert torch.equal(keys, ours)
-    assert torch.equal(values, theirs)
 
 
 def test_a_bad_scope_is_answered_and_named(rig):

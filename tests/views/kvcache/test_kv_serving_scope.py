@@ -10,7 +10,7 @@ from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scheduling import KEY, KVScope
 from zibaldone.views.kvcache.serving.working import head_range
 
-SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), content="here", anchor="first")
+SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), content="here")
 
 
 def params(**changes):
@@ -50,10 +50,10 @@ def test_what_is_wrong_is_named_with_its_fix(changes, words):
 
 @pytest.mark.parametrize(
     "other",
-    [{"user": "bob"}, {"generation": 4}, {"fingerprint": "other"}, {"pinned": False}, {"anchor": "second"}],
+    [{"user": "bob"}, {"generation": 4}, {"fingerprint": "other"}, {"pinned": False}, {"content": "there"}],
 )
 def test_salts_tell_memories_apart(other):
-    """Another user, generation, model or first prompt has another salt."""
+    """Another user, generation, model or choice has another salt."""
     assert SCOPE.salt() != replace(SCOPE, **other).salt()
 
 

@@ -8,7 +8,6 @@ from zibaldone import log
 from zibaldone.api.kv import KVMemory
 from zibaldone.errors import StorageBusy
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.tiers import Hits, Lru, size_of
 
 
@@ -80,15 +79,3 @@ def test_files_tell_nobody_whose_they_are(tmp_path):
     assert paths
     assert not any(name in str(path) for path in paths for name in ("marguerite", "vienna"))
     assert modes == {0}
-
-
-def test_places_that_wait_to_be_overwritten_are_taken_first(tmp_path):
-    """They are overwritten by what comes; then come places that nothing claims."""
-    with filled(tmp_path / "m", 6) as rig:
-        pool = rig.pool()
-        with rig.database.write() as connection:
-            blocks = manifest.after(connection, pool.generation)
-            manifest.remove(connection, pool.generation, [blocks[1], blocks[4]])
-            assert manifest.take_slots(connection, pool.generation, 1) == [1]
-            assert manifest.erasures(connection, pool.generation)[0] == [4]
-            assert manifest.take_slots(connection, pool.generation, 3) == [4, 1, 6]

@@ -9,8 +9,6 @@ from kv_models import (
     FAMILIES,
     SHAPE,
     captured,
-    gptj,
-    gptj_is_handed_tables,
     hooks,
     logits,
     new_model,
@@ -18,15 +16,13 @@ from kv_models import (
     some_ids,
 )
 from transformers import (
-    BloomConfig,
     DeepseekV3Config,
     FalconConfig,
     Gemma3nTextConfig,
     GPT2Config,
+    JetMoeConfig,
     Llama4TextConfig,
     LlamaConfig,
-    MambaConfig,
-    OPTConfig,
     Qwen2Config,
     Qwen3NextConfig,
     T5Config,
@@ -62,18 +58,9 @@ REFUSED = {
         "layers of kind linear_attention",
     ),
     "chunked": (lambda: Llama4TextConfig(**SHAPE, head_dim=16), "layers of kind chunked_attention"),
-    "mamba": (lambda: MambaConfig(**SMALL), "layers of kind linear_attention"),
     "gpt2": (
         lambda: GPT2Config(vocab_size=120, n_embd=64, n_layer=2, n_head=4),
         "GPT2LMHeadModel has no rotary positions",
-    ),
-    "opt": (
-        lambda: OPTConfig(**SMALL, num_attention_heads=4, ffn_dim=64),
-        "OPTForCausalLM has no rotary positions",
-    ),
-    "bloom": (
-        lambda: BloomConfig(vocab_size=120, hidden_size=64, n_layer=2, n_head=4),
-        "no rotary positions.*ALiBi",
     ),
     "falcon": (
         lambda: FalconConfig(**SMALL, num_attention_heads=4, alibi=False),
@@ -83,7 +70,10 @@ REFUSED = {
         lambda: FalconConfig(**SMALL, num_attention_heads=4, alibi=True),
         "no rotary positions.*ALiBi",
     ),
-    "gptj": (gptj, "make their rotary tables themselves"),
+    "jetmoe": (
+        lambda: JetMoeConfig(**SHAPE, kv_channels=16, num_local_experts=4, num_experts_per_tok=2),
+        "repeats keys before its attention",
+    ),
     "several-positions": (
         lambda: Qwen2Config(**SHAPE, rope_parameters=scaled("default", mrope_section=[2, 3, 3])),
         "several dimensions",
@@ -143,8 +133,6 @@ def test_detached(family):
 @pytest.mark.wide
 def test_refused(kind):
     """The reason is said, and the model is left as it was."""
-    if kind == "gptj" and gptj_is_handed_tables():
-        pytest.skip("since Transformers 5.24 GPT-J is handed its tables: see test_kv_tap")
     config, reason = REFUSED[kind]
     model = new_model(config())
     with left_as_it_was(model, reason):

@@ -8,13 +8,9 @@ from kv_models import (
     CONTEXT,
     DTYPES,
     FAMILIES,
-    PAD,
-    QUESTION,
     captured,
     chained,
     encoder_of,
-    gptj,
-    gptj_is_handed_tables,
     logits,
     new_model,
     read_back,
@@ -22,38 +18,13 @@ from kv_models import (
     tapped,
 )
 from kv_models import IDS as WORDS
-from transformers import DynamicCache, GPTNeoXConfig, JetMoeConfig
+from transformers import DynamicCache
 
-from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.model.attention_hooks import Tap
-from zibaldone.views.kvcache.model.encoding import cut
 
 IDS = torch.tensor([WORDS])
 EACH = pytest.mark.parametrize("family", FAMILIES)
 DTYPE = pytest.mark.parametrize("dtype", DTYPES)
-SMALL = {
-    "vocab_size": 120,
-    "num_hidden_layers": 2,
-    "hidden_size": 64,
-    "max_position_embeddings": 256,
-    "pad_token_id": PAD,
-}
-CALLED_OTHERWISE = {  # families that call attention in ways of their own
-    "gpt-neox": lambda: GPTNeoXConfig(**SMALL, num_attention_heads=4, intermediate_size=96),
-    "jetmoe": lambda: JetMoeConfig(
-        **SMALL,
-        num_key_value_heads=2,
-        kv_channels=16,
-        intermediate_size=64,
-        num_local_experts=4,
-        num_experts_per_tok=2,
-    ),
-}
-
-
-def blocks_of(raw, size=8):
-    """The tokens of a pass in blocks."""
-    return [cut(raw, start, start + size) for start in range(0, raw[0].tokens, size)]
 
 
 def noise(family, dtype, ids, at):
@@ -76,18 +47,6 @@ def put_back(tap):
 
 @EACH
 @DTYPE
-def test_all_blocks_in_order_give_the_full_context(family, dtype):
-    """Raw keys of blocks, put back at 0 .. n-1, give the stock logits of the whole text."""
-    tap = tapped(family, dtype)
-    full, allowed = noise(family, dtype, IDS, CONTEXT)
-    parts = blocks_of(captured(tap, IDS[:, :CONTEXT]))
-    found = logits(tap.model, IDS[:, CONTEXT:], tap.cache_of(parts, final=CONTEXT + QUESTION))
-    assert full.std() > 0.1
-    assert (found - full[:, CONTEXT:]).abs().max().item() <= allowed
-
-
-@EACH
-@DTYPE
 def test_turn_by_turn_is_one_pass(family, dtype):
     """Turns encoded each behind all before it give the full context, from the bytes of their blocks."""
     tap = tapped(family, dtype)
@@ -103,34 +62,12 @@ def test_turn_by_turn_is_one_pass(family, dtype):
     assert (found - full[:, start:]).abs().max().item() <= allowed
 
 
-@pytest.mark.parametrize("family", CALLED_OTHERWISE)
-def test_families_that_call_attention_otherwise(family):
-    """Keys put back, and memory that a layer is handed in its pass, are what stands in a cache."""
-    tap = Tap(new_model(CALLED_OTHERWISE[family]()))
-    assert put_back(tap) <= 1e-5
-    raw, full = captured(tap, IDS[:, :CONTEXT]), logits(tap.model, IDS)[:, CONTEXT:]
-    with tap.open(inject=lambda layer, _: cut(raw, 0)[layer]), torch.no_grad():
-        found = tap.model(
-            input_ids=IDS[:, CONTEXT:],
-            attention_mask=torch.ones_like(IDS),
-            **cache_argument(tap.model, tap.cache(promised=CONTEXT)),
-            use_cache=True,
-        ).logits.float()
-    assert encoder_of(tap).window == 256
-    assert (found - full).abs().max() <= 1e-4 * full.abs().max()
-
-
 def test_norms_that_keep_nothing_of_a_dimension():
     """As in Gemma 3 270M: of a pair one dimension, or both."""
     model = new_model(FAMILIES["gemma3"]())
     for layer in model.model.layers:
         layer.self_attn.k_norm.weight.data[[3, 5, 13]] = -1.0
     assert put_back(Tap(model)) <= 1e-5
-
-
-@pytest.mark.skipif(not gptj_is_handed_tables(), reason="GPT-J makes its own tables before Transformers 5.24")
-def test_tables_with_sines_first():
-    assert put_back(Tap(new_model(gptj()))) <= 1e-5
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])

@@ -26,11 +26,6 @@ def alone(tmp_path):
         yield made
 
 
-def _files(rig, user):
-    root = rig.path(user=user).parent.parent
-    return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("question", QUESTIONS[:2])
 def test_no_block_of_another_is_in_an_answer(rig, alone, question):
     """Answer, blocks, citations and counts are what they are without the other user."""
@@ -42,15 +37,6 @@ def test_no_block_of_another_is_in_an_answer(rig, alone, question):
         expected.kv_tokens,
     )
     assert {cited.text for cited in answer.citations} <= OURS
-
-
-def test_forgetting_one_changes_no_byte_of_the_other(rig):
-    """Files, rows and answers of the other stay as they were."""
-    before = _files(rig, "zoe"), rig.blocks("zoe"), rig.ask("w1", user="zoe").text
-    rig.memory.forget(user="ann", seqs=[1])
-    assert (_files(rig, "zoe"), rig.blocks("zoe"), rig.ask("w1", user="zoe").text) == before
-    rig.memory.forget(user="ann", everything=True)
-    assert (_files(rig, "zoe"), rig.blocks("zoe"), rig.ask("w1", user="zoe").text) == before
 
 
 def test_a_generated_turn_names_its_own_user_s_messages(rig):

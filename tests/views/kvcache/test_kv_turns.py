@@ -1,25 +1,14 @@
-"""From messages to blocks of tokens and back, and the ways in which messages are written."""
+"""The ways in which messages are written for a model."""
 
 import copy
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from kv_models import tokenizer, words
+from kv_models import tokenizer
 
 from zibaldone import InvalidInput, Message
 from zibaldone.errors import UnsupportedModel
-from zibaldone.views.kvcache.model.turns import (
-    TurnPiece,
-    chat,
-    check_tokenizer,
-    pieces_of,
-    plain,
-    question_of,
-    tiles,
-    tokens_of,
-)
+from zibaldone.views.kvcache.model.turns import chat, check_tokenizer, plain
 
 NOW = datetime(2024, 3, 2, 9, tzinfo=UTC)
 CHATML = (
@@ -43,37 +32,6 @@ def with_template(template):
     return made
 
 
-@st.composite
-def streams(draw):
-    """Pieces of messages with ever greater seqs."""
-    lengths = draw(st.lists(st.integers(1, 20), max_size=6))
-    return [TurnPiece(3 * i + 1, tuple(range(100 * i, 100 * i + n))) for i, n in enumerate(lengths)]
-
-
-BLOCK, ALIGN, START = st.integers(1, 9), st.sampled_from(["turn", "grid"]), st.integers(0, 50)
-
-
-@given(streams(), START, BLOCK, ALIGN)
-def test_tiles_cover_the_stream(stream, start, block_tokens, align):
-    """Tiles follow each other without a gap, hold every token once, and are never too long."""
-    found = tiles(stream, start, block_tokens, align)
-    assert [i for tile in found for i in tile.ids] == [i for piece in stream for i in piece.ids]
-    at = start
-    for tile in found:
-        assert tile.position == at
-        assert 1 <= len(tile.ids) <= block_tokens
-        assert sum(tokens for _, tokens in tile.runs) == len(tile.ids)
-        at += len(tile.ids)
-
-
-@given(streams(), BLOCK, ALIGN, st.sets(st.integers(0, 5)))
-def test_forgotten_messages_leave_the_stream(stream, block_tokens, align, places):
-    """Exactly the tokens of the forgotten messages are gone, of the others none."""
-    without = frozenset(3 * place + 1 for place in places)
-    left = list(pieces_of(tiles(stream, 0, block_tokens, align), without))
-    assert left == [piece for piece in stream if piece.seq not in without]
-
-
 def test_plain():
     """A line per message, with speaker and date."""
     form = plain("Be brief.")
@@ -84,15 +42,6 @@ def test_plain():
     ).replace(":  ", ": ")
     assert form.pinned == "Be brief.\n"
     assert plain().pinned == ""
-
-
-def test_question():
-    """A question is apart from the head of the answer, and both are without marks."""
-    form = plain()
-    found = question_of(tokenizer(), form, words([7, 8]), NOW)
-    assert found.ids == found.turn + found.head
-    assert found.turn == tokens_of(tokenizer(), form.turn(Message(words([7, 8]), time=NOW)))
-    assert tokenizer().bos_token_id not in found.ids
 
 
 TALK = [("user", "w5 w6"), ("assistant", "w7"), ("user", "w8"), ("assistant", "w9 w10"), ("user", "w11")]

@@ -1,47 +1,9 @@
 """Answers are written behind the caller's back, in their turn, from the keys that generating left."""
 
-import logging
-
 import pytest
 from kv_rig import USER, Rig, encodings, filled
 
 from zibaldone.errors import StorageFull
-from zibaldone.views.kvcache.storage.writer import Writer
-
-
-@pytest.fixture
-def writer():
-    """One job may wait."""
-    made = Writer(1)
-    yield made
-    made.close()
-
-
-@pytest.mark.parametrize("error", [StorageFull("no space left"), ValueError("a bug")])
-def test_a_job_that_fails_does_not_hold_up_the_next(writer, caplog, error):
-    """It is logged, and the thread goes on."""
-    done = []
-
-    def fail():
-        raise error
-
-    with caplog.at_level(logging.WARNING):
-        writer.put(fail)
-        writer.put(lambda: done.append(1))
-        writer.wait()
-    assert done == [1]
-    assert "were not written, they will be encoded" in caplog.text
-
-
-def test_a_child_process_starts_with_an_empty_queue(writer):
-    """Waiting jobs stay the parent's."""
-    writer.put(lambda: None)
-    writer.wait()
-    writer.start_anew()
-    done = []
-    writer.put(lambda: done.append(1))
-    writer.wait()
-    assert done == [1]
 
 
 def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch):
@@ -83,19 +45,23 @@ def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
         assert rig.memory.admin.check().faults == ()
 
 
-def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch):
-    """The log has it: what the writer lost is made by the next remember()."""
+@pytest.mark.parametrize("error", [StorageFull("no space left"), ValueError("a bug")])
+def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch, caplog, error):
+    """The log has it, and the next answer: what the writer lost is made by the next remember()."""
     with filled(tmp_path / "m", 4) as rig:
 
-        def full(*_, **__):
-            raise StorageFull("no space left")
+        def fail(*_, **__):
+            raise error
 
         with monkeypatch.context() as patch:
-            patch.setattr(rig.view, "continued", full)
+            patch.setattr(rig.view, "continued", fail)
             rig.ask(remember=True)
             rig.kv.flush()
+        assert "were not written, they will be encoded" in caplog.text
         assert rig.kv.remember(user=USER).messages == 2
-        assert rig.seqs() == set(range(1, 7))
+        rig.ask(remember=True)
+        rig.kv.flush()
+        assert rig.seqs() == set(range(1, 9))
 
 
 def test_closing_writes_what_waits(tmp_path):

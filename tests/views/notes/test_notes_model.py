@@ -128,16 +128,6 @@ def test_the_background_reads_a_long_session_before_it_is_quiet(memory, script, 
     assert len(script.given) == 2
 
 
-def test_what_is_stated_in_the_session_goes_with_it(memory, script):
-    """So the model need not say it again; what it says again is no second note."""
-    script.says("Always answer in metric units.", kind="instruction", text="Always answer in metric units.")
-    say(memory, "Always answer in metric units.", "I rode 12 km today.")
-    memory.maintain()
-    (given,) = script.given
-    assert [note["text"] for note in given["notes"]] == ["Always answer in metric units."]
-    assert notes(memory) == [("Always answer in metric units.", True)]
-
-
 @pytest.mark.parametrize(
     "note",
     [

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from topic_shelves import CURRENT, EMBEDDER, TODAY, ranked
+from topic_shelves import CURRENT, EMBEDDER, TODAY, ranked, texts
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.asker import Asker
@@ -49,11 +49,6 @@ def read(*answers: Scripted, settings: AgenticSettings = LITTLE) -> tuple[Readin
     model = ScriptedModel(answer)
     asker = Asker(model, Meter(None), EMBEDDER)
     return read_agentic(ranked(QUESTION), asker, EMBEDDER, user="ann", today=TODAY, settings=settings), model
-
-
-def texts(reading: ReadingResult) -> list[str]:
-    """Texts of the entries found, best first."""
-    return [one.place.entry.text for one in reading.hits]
 
 
 def sent(model: ScriptedModel, at: int = -1) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -77,29 +76,6 @@ def test_the_same_words_of_another_speaker_or_day_are_another_fact(text: str, na
     assert len(texts(filed([first, second], tools()))) == 2
 
 
-def test_thresholds_are_of_what_is_said() -> None:
-    """Neither signatures nor marks count: 200 tokens of CURRENT hold 200 tokens of content."""
-    by = tools()
-    marked = added(Library(), replace(said("I live in Bergen.")[0], seq=2), None, by)
-    assert marked.current.token_count == by.tokens(["I live in Bergen."])[0]
-    filed_away = flush(marked, by)
-    for one_document in filed_away.documents.values():
-        said_in_it = [
-            block.title if isinstance(block, Heading) else block.text for block in one_document.body
-        ]
-        assert one_document.token_count == sum(by.tokens(said_in_it))
-
-
-def test_summaries_and_titles_are_not_made_of_what_was_shown() -> None:
-    """A caption tells what a picture has in it, and not what was said."""
-    (document,) = filed(
-        said("I bought a red bicycle. [image: a photo of a lamp on a lawn]"), tools()
-    ).documents.values()
-    assert "bicycle" in document.summary
-    assert "lamp" not in f"{document.summary} {document.title}".lower()
-    assert "lamp" in document.entries[0].text
-
-
 def test_a_document_too_big_is_split_before_it_is_updated() -> None:
     """It stays updatable: nothing is filed elsewhere for its size, and nothing is lost."""
     by = tools()
@@ -150,22 +126,10 @@ def test_the_paper_s_settings() -> None:
     assert paper.fingerprint == Consolidation().fingerprint
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"current_threshold_tokens": 0},
-        {"split_tokens": True},
-        {"merge_most": 1},
-        {"merge_tokens": 5000},
-        {"route_similarity": 2.0},
-        {"current_window": timedelta(0)},
-        {"current_window": 60},
-    ],
-)
-def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
-    """With the name of the setting."""
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
-        Consolidation(**wrong)
+def test_what_is_split_is_not_merged_again() -> None:
+    """Settings by which it would be are refused."""
+    with pytest.raises(InvalidInput, match="merge_tokens must be below split_tokens"):
+        Consolidation(merge_tokens=5000)
 
 
 def by_tokens(document: Document) -> Document:

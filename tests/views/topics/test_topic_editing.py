@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from topic_steps import NOON, tools
-from topic_texts import bodies, documents
+from topic_texts import documents
 
 from zibaldone.core import Message
 from zibaldone.log.message_input import to_messages as checked
@@ -143,12 +142,6 @@ def test_a_change_keeps_who_said_it_and_when():
     assert (new.text, new.superseded_by, new.sources) == ("Moss is black.", (3,), (40,))
 
 
-def test_a_document_of_which_all_is_removed():
-    """It vanishes."""
-    found = applied(library(), edited(TREES, "# Trees\n"))
-    assert list(found.documents) == ["topic-0001"]
-
-
 def test_an_addition_without_a_place():
     """In CURRENT, and from there it is filed like what was said."""
     found = applied(
@@ -217,40 +210,11 @@ def test_what_a_person_left_is_what_memory_says(before, after):
     assert wanted == texts
 
 
-@pytest.mark.parametrize("kind", ["added", "changed", "removed"])
-def test_bare_metadata(kind):
-    """An edit that says nothing else is applied without an error, to an empty library too."""
-    told = {"edit": kind, "part": "entry"}
-    message = Message("Some words.", role="editor", metadata=told, seq=40, time=NOON)
-    for start in (Library(), library()):
-        step = apply(start, [message], tools())
-        assert [one.text for one in step.current.entries] == (["Some words."] if kind != "removed" else [])
-        assert step.documents == start.documents
-
-
 @settings(max_examples=50, deadline=None)
 @given(documents)
 def test_no_edit_without_a_change(document):
     """A document that only went through a file has no edits."""
     assert diff(document, document.with_body(parse(render(document)))) == ()
-
-
-@settings(max_examples=50, deadline=None)
-@given(bodies, bodies, bodies, st.randoms())
-def test_edits_account_for_every_entry(removed, kept, added, random):
-    """Entries before, less removed ones, plus added ones, are the entries now, in words."""
-    mixed = [*kept, *added]
-    random.shuffle(mixed)
-    old, new = Document("x", body=removed + kept), Document("x", body=tuple(mixed))
-    edits = diff(old, new)
-    had, has = (Counter(one.text for one in document.entries) for document in (old, new))
-    took = Counter(edit.before.text for edit in edits if edit.before)
-    brought = Counter(edit.after.text for edit in edits if edit.after)
-    assert took <= had
-    assert had - took + brought == has
-    for edit in edits:
-        assert (edit.before is None) == (edit.kind == "added")
-        assert (edit.after is None) == (edit.kind == "removed")
 
 
 def test_an_index_for_people(tmp_path):

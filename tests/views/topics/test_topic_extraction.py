@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from topic_steps import NOON, SMALL, extract, said, tools
 
 from zibaldone.core import Message
-from zibaldone.errors import ModelUnavailable
 from zibaldone.views.topics.consolidate.extraction import extracted, source_of
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
@@ -111,15 +110,6 @@ def test_a_fact_with_words_of_the_message_before_names_it_too(text: str, sources
     assert (entry.text, entry.sources) == (text, sources)
 
 
-def test_a_model_is_not_asked_about_what_says_nothing() -> None:
-    """Calls cost; a message without a content word needs none."""
-    asked = []
-    by = tools(answers=lambda task, _inputs: asked.append(task) or {"facts": []})
-    (message,) = said("How are you?")
-    assert extract(message, None, by) == ()
-    assert asked == []
-
-
 def batch_of(count: int) -> list[Message]:
     """Messages of Ann, of some fifteen words each."""
     return [
@@ -170,14 +160,6 @@ def test_a_batch_whose_answer_is_bad_is_halved_down_to_one_message() -> None:
         assert [text.startswith(speaker) for text in texts] == [True], seq
 
 
-def test_a_model_that_reads_no_batch_costs_few_calls() -> None:
-    """A batch, its halves and its quarters, each put right once in vain; and nothing is lost."""
-    made, shown = read_with(lambda _seqs: "not JSON", batch_of(64))
-    assert [len(seqs) for seqs in shown[::2]] == [64, 32, 32, 16, 16, 16, 16]
-    assert sorted(made) == list(range(1, 65))
-    assert all(made.values())
-
-
 @pytest.mark.parametrize(
     "answers",
     [
@@ -197,14 +179,6 @@ def test_no_message_is_lost_and_nothing_is_invented(answers: Callable[[list[int]
         assert f"house {seq - 1} " in " ".join(texts)
         assert "yacht" not in " ".join(texts)
         assert len(texts) == 1
-
-
-def test_a_model_that_cannot_be_had_is_not_asked_of_every_half() -> None:
-    """All is read without it."""
-    made, shown = read_with(lambda _seqs: ModelUnavailable("gone"), batch_of(8))
-    assert len(shown) == 1
-    assert sorted(made) == list(range(1, 9))
-    assert all(made.values())
 
 
 def test_a_model_is_shown_sessions_apart_and_what_came_before() -> None:

@@ -7,7 +7,7 @@ from topic_shelves import facts, ranked, shelf
 
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.fact_chains import follow, wordings
+from zibaldone.views.topics.read.fact_chains import follow
 from zibaldone.views.topics.read.index import Casing
 from zibaldone.views.topics.read.ranking import EntryHit
 from zibaldone.views.topics.read.reader_h import offline
@@ -90,13 +90,6 @@ def test_who_talks_is_no_link_of_a_chain() -> None:
     question = ranked("Which harbour did Marta like?", shelf(calls))
     assert question.index.casing.names(question.question.text)[-1] == ("Marta",)
     assert follow(question).rows == ()
-
-
-def test_a_long_sentence_is_no_plain_statement() -> None:
-    """Nor is one that names its subject twice."""
-    name = ("Ada",)
-    assert list(wordings("Ada " + "word " * 40, name, [name])) == []
-    assert list(wordings("Ada told Bob what Ada knew.", name, [name, ("Bob",)])) == []
 
 
 def test_names_are_what_the_memory_writes_with_a_capital() -> None:

@@ -123,14 +123,6 @@ def test_parts_of_an_entry_that_is_gone_are_forgotten_too() -> None:
     assert forget(orphaned, [1], tools()).parts == {}
 
 
-def test_a_document_with_nothing_left_goes() -> None:
-    """With its line in the catalogue, and its id is not given again."""
-    library = filed(said(LIFE[0]), tools())
-    step = forget(library, [1], tools())
-    assert step.documents == {}
-    assert step.next_id == library.next_id
-
-
 def test_an_entry_that_a_model_had_merged_is_taken_apart() -> None:
     """Earlier versions kept its joint text: the other's own words come back, and none of that stays."""
     cat, dog = Entry("I feed the cat Moss.", first=1), Entry("I feed the dog Rex.", first=2)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from topic_shelves import CURRENT, EMBEDDER, facts, ranked, shelf
+from topic_shelves import CURRENT, EMBEDDER, facts, ranked, shelf, texts
 
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.asker import Asker
@@ -20,7 +17,7 @@ from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 from zibaldone.views.topics.read.index import K1, B, ReadingIndex, bm25
 from zibaldone.views.topics.read.ranking import ReadingResult
-from zibaldone.views.topics.read.reader_h import partitions, read_hybrid
+from zibaldone.views.topics.read.reader_h import read_hybrid
 
 
 def read(
@@ -30,19 +27,6 @@ def read(
     model = ScriptedModel(answers)
     asker = Asker(model if answers else None, Meter(None), EMBEDDER)
     return read_hybrid(ranked(question, library), asker, user="ann"), model
-
-
-def texts(reading: ReadingResult) -> list[str]:
-    """Texts of the entries found, best first."""
-    return [one.place.entry.text for one in reading.hits]
-
-
-def test_the_model_sees_ids_and_summaries_only() -> None:
-    """Never the entries themselves."""
-    _, model = read("Which beans grow?", {"documents": ["topic-0003"]})
-    sent = json.loads(model.requests[0].turns[1].content)
-    assert {one["id"] for one in sent["documents"]} == {"topic-0001", "topic-0002", "topic-0003"}
-    assert "headquarters of Globex" not in model.requests[0].turns[1].content
 
 
 def test_current_counts_among_what_is_picked() -> None:
@@ -83,12 +67,6 @@ def test_without_a_choice_words_and_vectors_choose(answers: list[Scripted], says
     assert texts(reading)[0] == "Bed number 0 has beans."
 
 
-def test_an_empty_library_is_no_trouble() -> None:
-    """Nothing is found, and no model is asked."""
-    reading, model = read("Anything?", "never asked", library=Library())
-    assert (reading.hits, model.requests) == ((), [])
-
-
 def test_bm25_is_the_formula_over_all_documents_together() -> None:
     """k1 = 1.5, b = 0.75, and statistics that do not depend on how entries are spread over documents."""
     one = facts(["tea tea milk", "milk", "sugar cake cake"])
@@ -101,37 +79,6 @@ def test_bm25_is_the_formula_over_all_documents_together() -> None:
     idf_tea, idf_milk = 0.9808293, 0.4700036
     expected = idf_tea * 2 * (K1 + 1) / (2 + norm) + idf_milk * (K1 + 1) / (1 + norm)
     assert scores[0] == pytest.approx(expected)
-
-
-def test_partitions_are_cut_at_headings_and_may_leave_documents_out() -> None:
-    """The titles count too."""
-    assert partitions(ReadingIndex(shelf()), ["garden", "bean"], 5) == [("topic-0003", 0)]
-    assert partitions(ReadingIndex(shelf()), ["garden", "bean"], 5, without=["topic-0003"]) == []
-
-
-WORDS = st.sampled_from("tea milk sugar cake Ann Bob Lyon works lives garden".split())
-SENTENCES = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.lists(SENTENCES, max_size=4), min_size=1, max_size=4), st.lists(SENTENCES, max_size=3))
-def test_an_index_that_followed_changes_is_the_one_made_anew(
-    states: list[list[str]], last: list[str]
-) -> None:
-    """Document by document, with entries coming, moving and going; the others are not taken apart again."""
-    grown = ReadingIndex(Library())
-    library = Library()
-    for number, state in enumerate([*states, last]):
-        changed = facts(state, f"topic-{number % 2}")
-        library = library.with_documents([changed] if state else [], [] if state else [changed.id])
-        before, grown = grown, ReadingIndex(library, grown)
-    fresh = ReadingIndex(library)
-    kept = (grown.documents.keys() & before.documents.keys()) - {changed.id, "CURRENT"}
-    assert all(grown.documents[id_] is before.documents[id_] for id_ in kept)
-    assert [place.entry for place in grown.places] == [place.entry for place in fresh.places]
-    assert (grown.casing.capital, grown.casing.small) == (fresh.casing.capital, fresh.casing.small)
-    for term in ("tea", "milk"):
-        assert sorted(grown.postings(term)[0].tolist()) == sorted(fresh.postings(term)[0].tolist())
 
 
 def test_entries_of_one_message_keep_its_order_across_documents() -> None:

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
 from zibaldone.errors import ModelUnavailable
-from zibaldone.views.topics.consolidate import workbench
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
 from zibaldone.views.topics.consolidate.rewriting import DraftBlock, rewrite_documents, summary_fault
@@ -261,24 +259,6 @@ def changed(*contents: str) -> list[tuple[Document, list[DraftBlock]]]:
     ]
 
 
-def test_a_rewriting_that_fails_is_asked_of_half_the_documents() -> None:
-    """A model that writes one at a time writes all; where it fails, the blocks stand as planned."""
-    asked: list[int] = []
-    changes = changed(CATS[0], TRADE[0], MANY[0], MANY[1])
-
-    def answers(_task: str, inputs: dict[str, Any]) -> Any:
-        ids = [one["document"] for one in inputs["documents"]]
-        asked.append(len(ids))
-        if len(ids) > 1 or ids == ["topic-0003"]:
-            return "not JSON"
-        return _each(inputs, lambda one: {**BAD_REWRITES["faithful"](_lines(one)), "summary": "a; b"})
-
-    made = list(rewrite_documents(changes, Work(tools(answers=answers), Library())))
-    assert [one.id for one, _ in made] == [one.id for one, _ in changes]
-    assert all(len(one.entries) == 2 for one, _ in made)
-    assert asked == [4, 4, 2, 2, 2, 2, 1, 1, 1, 1, 1]  # each that fails is put right once in vain
-
-
 def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
     """One call for all; an entry that is put into another document stays in its own."""
     changes = changed(CATS[0], TRADE[0])
@@ -295,41 +275,6 @@ def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
         [TRADE[0], f"{TRADE[0]} again"],
     ]
     assert asked == [2]
-
-
-def test_a_plan_is_made_of_the_first_entries_of_a_block() -> None:
-    """Who says what, without what a document keeps beside it; all of the block goes where it is sent."""
-    blocks_shown: list[Any] = []
-
-    def answers(task: str, inputs: dict[str, Any]) -> Any:
-        if task == "topics.plan_updates":
-            blocks_shown.extend(inputs["blocks"])
-            blocks = [one["block"] for one in inputs["blocks"]]
-            return {"updates": [], "new_documents": [{"title": "", "blocks": blocks}]}
-        if task != "topics.rewrite_current":
-            return "none"
-        return {"sections": [{"heading": "", "entries": _lines(inputs)}]}
-
-    by = tools(replace(SMALL, current_threshold_tokens=9000), answers)
-    library = filed(said(*MANY[:9]), by)
-    (block,) = blocks_shown
-    assert block["entries"] == [f"user: {text}" for text in MANY[:6]]
-    (document,) = library.documents.values()
-    assert len(document.entries) == 9
-
-
-def test_a_model_is_shown_the_old_entry_nearest_to_each_new_one() -> None:
-    """And eight at least: a document's length costs nothing."""
-    calls: list[Any] = []
-    answers = filing(calls=calls)
-    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
-    library = filed(said(*MANY[:20], CATS[0]), by)
-    library, _ = fed([replace(said(CATS[1])[0], seq=30)], by, library)
-    flush(library, by)
-    shown = [inputs["documents"][-1] for task, inputs in calls if task == "topics.rewrite_documents"]
-    old = [line for section in shown[-1]["old"] for line in section["entries"]]
-    assert len(old) == 8
-    assert any(CATS[0] in line for line in old)
 
 
 @pytest.mark.parametrize(
@@ -403,13 +348,3 @@ def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
     library, _ = fed([replace(one, seq=20 + one.seq) for one in later], by, library)
     flush(library, by)
     assert asked() == []
-
-
-def test_many_rows_are_grouped_in_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message of any length takes bounded room; rows far apart are not compared."""
-    monkeypatch.setattr(workbench, "_AT_ONCE", 100)
-    rows = np.tile(np.eye(4, dtype=np.float32), (30, 1))
-    groups = workbench.cluster(rows, [1] * len(rows), 0.9, 10_000)
-    assert sorted(row for group in groups for row in group) == list(range(120))
-    assert all(group[-1] - group[0] < 100 for group in groups)
-    assert len(groups) == 8

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import pytest
 
 from zibaldone.models.task import Task
-from zibaldone.views.topics.consolidate.extraction import left_out
 from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.library import CatalogueLine
 from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.tasks import BlockShown, ChooseMerges, PlanUpdates, shown_entries, shown_sections
+from zibaldone.views.topics.tasks import ChooseMerges
 
 DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
 
-PLAN = PlanUpdates((BlockShown(1, "Home", ("x",)), BlockShown(2, "Food", ("y",))), DOCUMENTS)
 MERGES = ChooseMerges(DOCUMENTS, 4, 1600)
-
-
-def test_a_day_is_told_where_it_changes() -> None:
-    """Entries of one day come one after the other, and a prompt is paid by the token."""
-    first, second = When.of(date(2024, 3, 1)), When.of(date(2024, 3, 2))
-    entries = [Entry("a", first=1, time=first), Entry("b", first=2, time=first, source="Ann")]
-    entries += [Entry("c", first=3, time=second), Entry("d", first=3, time=first)]
-    shown = shown_entries(dict(enumerate(entries, 1)))
-    assert shown[0] == "1 (1, 2024-03-01, user) a"
-    assert shown[1] == "2 (2, Ann) b"
-    assert shown[2:] == ("3 (3, 2024-03-02, user) c", "4 (3, 2024-03-01, user) d")
-    (one, other) = shown_sections(dict(enumerate(entries[:2], 1)), {1: "Home", 2: "Food"})
-    assert "2024-03-01" in one.entries[0]
-    assert "2024-03-01" in other.entries[0]  # below another heading it stands first
-
-
-def placed(blocks: list[int], document: str = "topic-0001") -> dict[str, Any]:
-    """A plan that puts these blocks into a document."""
-    return {"updates": [{"document": document, "blocks": blocks}], "new_documents": []}
 
 
 @pytest.mark.parametrize(
@@ -47,15 +25,10 @@ def placed(blocks: list[int], document: str = "topic-0001") -> dict[str, Any]:
         (MERGES, {"groups": [["topic-0001"]]}, "2 to 4"),
         (MERGES, {"groups": [[one.id for one in DOCUMENTS]]}, "2 to 4"),
         (ChooseMerges(DOCUMENTS, 4, 700), {"groups": [["topic-0001", "topic-0002"]]}, "tokens"),
-        (PLAN, placed([1, 2], "topic-0009"), "no documents"),
-        (PLAN, placed([1]), "one place"),
-        (PLAN, placed([1, 2, 2]), "one place"),
-        (PLAN, placed([1, 2, 3]), "one place"),
-        (PLAN, {"updates": [], "new_documents": [{"title": "x", "blocks": [1, 2, 2]}]}, "one place"),
     ],
 )
-def test_a_bad_answer_is_refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
-    """Merges are disjoint groups of two to four small documents; a plan places every block once."""
+def test_a_bad_choice_of_merges_is_refused(task: Task[Any], answer: dict[str, Any], fault: str) -> None:
+    """Merges are disjoint groups of two to four small documents."""
     with pytest.raises(ValueError, match=fault):
         task.check(task.result.model_validate(answer))
 
@@ -70,22 +43,6 @@ def test_only_older_entries_are_superseded() -> None:
     """The newest holds, whatever a model thinks."""
     assert may_supersede(GIVEN, 1, 5)
     assert not any(may_supersede(GIVEN, *wrong) for wrong in ((5, 1), (1, 1), (1, 77)))
-
-
-@pytest.mark.parametrize(
-    ("said", "facts", "lost"),
-    [
-        ("I met Rosa Diaz.", [], True),
-        ("My garden cost 300 dollars.", ["Ann has a garden."], True),
-        ("I met Rosa Diaz, Melanie.", ["Ann met Rosa.", "She is called Diaz."], False),
-        ("I planted roses on the 7th.", ["Ann planted roses. 2024-03-07"], False),
-        ("I love roses.", [], False),
-    ],
-)
-def test_an_extraction_keeps_names_and_numbers(said: str, facts: list[str], *, lost: bool) -> None:
-    """In any of the facts, or in its date; what nobody will look for may be left out, and who is called."""
-    told = [Entry(fact) for fact in facts]
-    assert bool(left_out(told, [Entry(said)], said, ("Ann", "Melanie"))) == lost
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.read.index import ReadingIndex
-from zibaldone.views.topics.read.ranking import RankedEntries, ScoredUnits, rank
+from zibaldone.views.topics.read.ranking import RankedEntries, ReadingResult, ScoredUnits, rank
 
 TODAY = date(2024, 3, 1)
 START = datetime(2024, 2, 1, tzinfo=UTC)
@@ -96,3 +96,8 @@ def ranked(question: str, library: Library | None = None) -> RankedEntries:
 def facts(texts: Sequence[str], id_: str = "topic-0001") -> Document:
     """A document with these entries, said one after the other."""
     return Document(id_, body=(Heading("Facts"), *(Entry(text, first=n) for n, text in enumerate(texts, 1))))
+
+
+def texts(reading: ReadingResult) -> list[str]:
+    """Texts of the entries found, best first."""
+    return [one.place.entry.text for one in reading.hits]

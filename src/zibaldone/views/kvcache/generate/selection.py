@@ -34,7 +34,6 @@ class Sought:
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
     given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
-    kept: tuple[int, ...] = ()  # seqs that come first, in this order, where they are selected
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelec
     left = budget - sum(block.tokens for block in newest)
     standing = seqs_of(newest)
     others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
-    return TurnSelection(question, _fitting(others, left, sought.kept), newest)
+    return TurnSelection(question, _fitting(others, left), newest)
 
 
 def _last_turns(blocks: Sequence[KVBlock], tokens: int) -> tuple[KVBlock, ...]:
@@ -129,11 +128,8 @@ def _last_turns(blocks: Sequence[KVBlock], tokens: int) -> tuple[KVBlock, ...]:
     return tuple(taken)
 
 
-def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int, kept: Sequence[int]) -> tuple[KVBlock, ...]:
-    """The best that fit, those of `kept` first, the others in the order of the log.
-
-    Of one that alone is too large, its beginning.
-    """
+def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int) -> tuple[KVBlock, ...]:
+    """The best that fit, in the order of the log; of one that alone is too large, its beginning."""
     taken: list[KVBlock] = []
     left = tokens
     for blocks in ranked:
@@ -144,8 +140,7 @@ def _fitting(ranked: Sequence[Sequence[KVBlock]], tokens: int, kept: Sequence[in
                 break
             taken.append(block)
             left -= block.tokens
-    places = {seq: place for place, seq in enumerate(kept)}
-    return tuple(sorted(taken, key=lambda b: (places.get(b.tile.seqs[0], len(places)), b.chronological)))
+    return tuple(sorted(taken, key=lambda block: block.chronological))
 
 
 def seqs_of(blocks: Sequence[KVBlock]) -> tuple[int, ...]:

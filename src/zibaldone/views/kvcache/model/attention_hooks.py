@@ -83,7 +83,6 @@ class _Layer:
     extra_kwargs: dict[str, Any]
     rotation: Rotation
     shape: LayerShape
-    repeated: tuple[int, ...] = ()  # by head that the attention function is handed: which cached one it is
 
 
 @dataclass
@@ -94,7 +93,9 @@ class TapSession:
     inject: Inject | None = None
     tables: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
     injected: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)  # rotated keys, values
-    handed: dict[int, tuple[int, Tensor]] | None = None  # what attention functions get: query heads, keys
+    handed: dict[int, tuple[int, int]] | None = (
+        None  # what attention functions get: heads of queries, of keys
+    )
 
 
 class RawLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
@@ -207,10 +208,6 @@ class Tap:
 
     def rotation(self, index: int) -> Rotation:
         return self._layers[index].rotation
-
-    def repeated(self, index: int) -> list[int]:
-        """Cached heads that a layer hands to its attention function, in its order."""
-        return list(self._layers[index].repeated)
 
     def cache(self, promised: int = 0) -> DynamicCache:
         """An empty cache that keeps raw keys; to be used with the tap open."""
@@ -376,10 +373,13 @@ class Tap:
                     f"{type(layer.module).__name__} computes attention by itself, and not by a function of"
                     " Transformers that another could take the place of"
                 )
-            query_heads, handed = session.handed[index]
-            layer.repeated = _same_heads(handed[0], cache.layers[index].keys[0])
-            group = query_heads // len(layer.repeated)
-            kv_of = tuple(layer.repeated[head // group] for head in range(query_heads))
+            query_heads, key_heads = session.handed[index]
+            if key_heads != layer.shape.kv_heads:
+                raise UnsupportedModel(
+                    f"{type(layer.module).__name__} repeats keys before its attention: that is not handled"
+                )
+            group = query_heads // key_heads
+            kv_of = tuple(head // group for head in range(query_heads))
             layer.shape = replace(layer.shape, kv_of=kv_of)
         again = self.cache_of([self.taken(cache)], final=2 * PROBE_TOKENS)
         rest = self.model(
@@ -400,14 +400,6 @@ class Tap:
 def _refuse_training(model: nn.Module) -> None:
     if model.training:
         raise UnsupportedModel("it is in training mode, in which keys are random: call model.eval() first")
-
-
-def _same_heads(handed: Tensor, cached: Tensor) -> tuple[int, ...]:
-    """Cached head that each handed head repeats; (heads, tokens, dim) both."""
-    if len(handed) == len(cached):
-        return tuple(range(len(cached)))
-    distances = torch.cdist(handed.flatten(1).float(), cached.flatten(1).float())
-    return tuple(distances.argmin(dim=1).tolist())
 
 
 def _versions(model: PreTrainedModel) -> int:
@@ -451,7 +443,7 @@ def _register(original: str) -> str:
         index = session.tap.layer_of(module) if session is not None else None
         if session is not None and index is not None:
             if session.handed is not None:
-                session.handed[index] = query.shape[1], key.detach()
+                session.handed[index] = query.shape[1], key.shape[1]
             if session.inject is not None:
                 key, value = _injected(session, index, query, key, value, session.inject)
             # Eq. 6: the query's half.
@@ -475,7 +467,4 @@ def _injected(
     keys = session.tap.rotate(index, memory.keys[None].to(key.device), positions, promised).to(key.dtype)
     values = memory.values[None].to(value.device, value.dtype)
     session.injected[index] = keys, values
-    heads = session.tap.repeated(index)
-    if len(heads) != keys.shape[1]:
-        keys, values = keys[:, heads], values[:, heads]
     return torch.cat([keys, key], dim=-2), torch.cat([values, value], dim=-2)

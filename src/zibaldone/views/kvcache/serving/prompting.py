@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any
-
-import numpy as np
 
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select, seqs_of
@@ -33,8 +29,6 @@ class KVPrompt:
     user: str
     session: str | None
     blocks: tuple[KVBlock, ...]
-    # Checksum of each block under this salt, by a digest of all tokens up to its end.
-    checksums: Mapping[bytes, int | None] = field(default_factory=dict, repr=False)
 
     @property
     def memory_tokens(self) -> int:
@@ -54,13 +48,8 @@ class KVPrompt:
         return fields
 
 
-def prompt_of(
-    view: KVView, reader: PoolReader | None, user: str, sought: Sought, after: KVPrompt | None = None
-) -> KVPrompt:
+def prompt_of(view: KVView, reader: PoolReader | None, user: str, sought: Sought) -> KVPrompt:
     """Select memory, and lay out the prompt.
-
-    It has the salt of the prompt `after` which it comes, so that an engine's prefix cache serves what both
-    begin with; unless there, behind the same tokens, a block had the same tokens and another content.
 
     Raises BlockMissing when a chosen block has just gone, and InvalidInput for settings that an engine has no
     place for.
@@ -71,7 +60,6 @@ def prompt_of(
     prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None
-    checksums: Mapping[bytes, int | None] = {}
     if reader is not None and selection.shown:
         blocks = placed(reader, selection.shown)
         path = card_path(view.root, view.fingerprint)
@@ -80,13 +68,8 @@ def prompt_of(
                 card_of(view.encoder).write(path)
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
-        anchor, content, checksums = content_of(blocks), content_of(blocks), _checksums(blocks)
-        if after is not None and after.scope is not None:
-            both = {**checksums, **after.checksums}
-            if both == {**after.checksums, **checksums}:
-                anchor, checksums = after.scope.anchor, both
         pool = generation.number, generation.fingerprint
-        scope = KVScope(user, *pool, bool(prefix), numbers, content, anchor)
+        scope = KVScope(user, *pool, bool(prefix), numbers, content_of(blocks))
         salt = scope.salt()
     memory = (token for block in blocks for token in block.tile.ids)
     return KVPrompt(
@@ -100,15 +83,4 @@ def prompt_of(
         user=user,
         session=sought.session,
         blocks=blocks,
-        checksums=checksums,
     )
-
-
-def _checksums(blocks: Sequence[KVBlock]) -> dict[bytes, int | None]:
-    """Checksum of each block, by a digest of the memory's tokens up to its end."""
-    tokens = blake2b(digest_size=16)
-    by_digest: dict[bytes, int | None] = {}
-    for block in blocks:
-        tokens.update(np.asarray(block.tile.ids, dtype=np.int64).tobytes())
-        by_digest[tokens.digest()] = block.crc
-    return by_digest

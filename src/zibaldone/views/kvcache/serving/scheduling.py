@@ -47,7 +47,6 @@ class KVScope:
     pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
     blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
     content: Annotated[str, Field(strict=True)]  # content_of these
-    anchor: Annotated[str, Field(strict=True)]  # content of the prompt that began to use this salt
 
     def params(self) -> dict[str, Any]:
         """The scope as kv_transfer_params."""
@@ -70,13 +69,12 @@ class KVScope:
         return scope
 
     def salt(self) -> str:
-        """Salt that separates an engine's prefix caches by user, pool and first prompt.
+        """Salt that separates an engine's prefix caches by user, pool and blocks.
 
         Keys of a block depend on what it was encoded behind, so equal tokens do not make equal caches: an
-        engine that only compares tokens would mix memories up, and memory with text. Prompts share an anchor
-        only where equal tokens have equal keys (prompting.prompt_of).
+        engine that only compares tokens would mix memories up, and memory with text.
         """
-        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.anchor)
+        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.content)
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 

@@ -10,28 +10,25 @@ from collections.abc import Callable
 from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import ZibaldoneError
 
+_MOST_WAITING = 16  # answers
 _logger = logging.getLogger(__name__)
 
 
 class Writer:
     """Runs jobs one by one. A failed job loses nothing: the log has the messages, the pool catches up."""
 
-    def __init__(self, size: int) -> None:
-        """Bound the queue to `size` jobs: `put` blocks while it is full."""
-        self._size = size
-        self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(size)
-        self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+    def __init__(self) -> None:
+        self.start_anew()
         start_anew_in_children(self)
 
     def start_anew(self) -> None:
-        """Reset queue and thread in a forked child: both stayed with the parent."""
-        self._queue = queue.Queue(self._size)
-        self._thread = None
+        """Begin without jobs; in a forked child, too: queue and thread stayed with the parent."""
+        self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue(_MOST_WAITING)
+        self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
     def put(self, job: Callable[[], None]) -> None:
-        """Enqueue a job."""
+        """Enqueue a job; waits while the queue is full."""
         with self._starting:  # held while a full queue makes it wait: `close` comes after what was put before
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="zibaldone-kv-write", daemon=True)
