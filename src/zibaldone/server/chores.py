@@ -1,8 +1,9 @@
-"""Work of a server at intervals, beside its requests."""
+"""Work of a server's processes beside their requests."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,12 @@ from zibaldone.errors import ClosedMemory, StorageError
 
 _EVERY_S = 30.0
 _logger = logging.getLogger(__name__)
+
+
+def freeze_objects() -> None:
+    """Exclude all present objects, such as code, from garbage collection, which halts everything else."""
+    gc.collect()
+    gc.freeze()
 
 
 async def repeatedly(work: Callable[[], object], failure: str, every_s: float = _EVERY_S) -> None:
