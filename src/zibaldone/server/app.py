@@ -35,7 +35,6 @@ from zibaldone.server.chores import freeze_objects, repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
-from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page.jobs import Jobs
@@ -61,10 +60,9 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it.
     """
     metrics, jobs = Metrics(), Jobs()
-    live = None if settings.upstream is None else Live()
     parts: list[Gateway | McpPart] = _mcp(memory, settings)
     if settings.upstream is not None:
-        parts.insert(0, Gateway(pool or memory, settings, metrics, live))
+        parts.insert(0, Gateway(pool or memory, settings, metrics))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -87,7 +85,7 @@ def create_app(
         routes=[
             *watching(memory, metrics),
             *rest_routes(memory, metrics),
-            *page_routes(PageServices(memory, metrics, jobs, live), keys),
+            *page_routes(PageServices(memory, metrics, jobs), keys),
             *(route for part in parts for route in part.routes()),
         ],
         middleware=[
