@@ -62,14 +62,6 @@ def test_no_address_but_the_webs_is_a_link(hostile):
     }
 
 
-def test_an_image_is_a_link_to_it():
-    """Nothing is loaded from elsewhere because somebody reads a message."""
-    page = rendered("![the room](https://images.example/room.jpg)")
-    assert "<img" not in page
-    assert 'href="https://images.example/room.jpg"' in page
-    assert ">the room</a>" in page
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -41,21 +41,6 @@ def problem(answer, status, name):
     return body
 
 
-def test_a_message_is_given_back_as_it_is_stored(told):
-    """With its seq, its time and what was left out."""
-    stored = told.get("/v1/memory/messages/a", params=ANN).json()
-    assert stored == {
-        "id": "a",
-        "seq": 1,
-        "session": "life",
-        "role": "user",
-        "name": None,
-        "content": "I moved to Lisbon in May.",
-        "time": "2024-02-01T09:00:00Z",
-        "metadata": {"app": "x"},
-    }
-
-
 def test_sending_again_adds_nothing(told):
     """The same id and content: 200, and what was stored first; a new one beside it: 201."""
     again = told.post("/v1/memory/messages", params=ANN, json={"session": "life", "messages": TALK[:1]})
@@ -68,13 +53,6 @@ def test_sending_again_adds_nothing(told):
     )
     assert (mixed.status_code, mixed.json()["new"]) == (201, 1)
     assert len(told.get("/v1/memory/messages", params=ANN).json()["messages"]) == 4
-
-
-def test_an_id_with_another_content_is_a_conflict(told):
-    """409, and nothing of the request is stored."""
-    changed = {"messages": [{"content": "New."}, {"id": "a", "session": "life", "content": "Another."}]}
-    problem(told.post("/v1/memory/messages", params=ANN, json=changed), 409, "id-conflict")
-    assert len(told.get("/v1/memory/messages", params=ANN).json()["messages"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -124,58 +102,6 @@ def test_an_id_may_have_any_character(client):
     assert stored.status_code == 201
     got = client.get("/v1/memory/messages/chat%2F1%20%C3%A9%3F%23%25", params=ANN)
     assert got.json()["id"] == "chat/1 é?#%"
-
-
-def test_a_correction_takes_the_place(told):
-    """It is a message of the role editor, and recall brings its wording."""
-    done = told.patch("/v1/memory/messages/c", params=ANN, json={"content": "My dog is called Max."})
-    assert (done.status_code, done.json()["role"]) == (201, "editor")
-    text = told.post("/v1/memory/recall", params=ANN, json={"query": "What is my dog called?"}).json()["text"]
-    assert "Max" in text
-    problem(told.patch("/v1/memory/messages/zzz", params=ANN, json={"content": "x"}), 404, "no-message")
-
-
-def test_evidence_says_where_a_sentence_is_cut_and_what_holds_no_more(told):
-    """All that the library's objects say of a passage: each of its sentences that no longer holds, too."""
-    told.post(
-        "/v1/memory/messages",
-        params=ANN,
-        json={
-            "messages": [
-                {"content": f"I keep a list: {', '.join(f'seedling {n}' for n in range(400))}."},
-                {"content": "My manager is Ines Patel. My rent is 790 a month."},
-                {"content": "My manager is Tom Lee now."},
-                {"content": "My rent is 835 a month now."},
-            ]
-        },
-    )
-    asked = {"query": "my manager, my rent and the seedling list", "budget_tokens": 1000}
-    evidence = told.post("/v1/memory/recall", params=ANN, json=asked).json()["evidence"]
-    assert {True, False} == {unit["begins_inside"] for unit in evidence}
-    assert {True, False} == {unit["ends_inside"] for unit in evidence}
-    (old,) = (unit for unit in evidence if unit["outdated"])
-    assert [old["outdated"]["sentence"], *(mark["sentence"] for mark in old["also_outdated"])] == [
-        "My manager is Ines Patel.",
-        "My rent is 790 a …",
-    ]
-
-
-def test_recall_of_a_chat_leaves_out_what_it_says(told):
-    """The last user turn is the question; what stands in the chat is not recalled again."""
-    chat = [{"content": "My dog is called Rex."}, {"content": "What is my dog called?"}]
-    recalled = told.post("/v1/memory/recall", params=ANN, json={"messages": chat}).json()
-    assert recalled["query"] == "What is my dog called?"
-    assert "Rex" not in recalled["text"]
-
-
-def test_forgetting(told):
-    """A dry run counts and changes nothing; then it is gone, with a receipt."""
-    dry = told.post("/v1/memory/forget", params=ANN, json={"session": "pets", "dry_run": True}).json()
-    assert (dry["messages"], dry["seqs"], dry["dry_run"]) == (1, [3], True)
-    assert told.get("/v1/memory/messages/c", params=ANN).status_code == 200
-    done = told.post("/v1/memory/forget", params=ANN, json={"session": "pets"}).json()
-    assert (done["messages"], done["purged"]) == (1, True)
-    problem(told.get("/v1/memory/messages/c", params=ANN), 404, "no-message")
 
 
 def test_an_export_is_read_back(told, tmp_path):
