@@ -12,7 +12,7 @@ from zibaldone.server.page import page_routes
 from zibaldone.server.page.page_auth import own_path
 
 ANNS = ("in May", "French", "by the river")  # words of hers alone
-EVERYTHING = {"session": "chat-7", "act": "delete", "view": "all", "question": "Lisbon?"}
+EVERYTHING = {"session": "chat-7", "act": "delete", "question": "Lisbon?"}
 ASKED = {"q": "chess", "name": "chat-7", "session": "chat-7", "seq": 1}  # of every page
 
 
