@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from hostile import HostileFolder
 from memories import open_async_memory, open_memory
 from processes import family, is_running
 from zibaldone import AsyncMemory, Memory, Message
@@ -221,19 +220,6 @@ def test_what_may_have_been_stored_already_is_not_stored_again(tmp_path):
             await adding
 
     pooled(tmp_path, work, processes=1)
-
-
-@pytest.mark.wide
-def test_nothing_of_the_working_folder_is_executed(tmp_path, monkeypatch):
-    """A file there may be named like any module that a process imports."""
-    hostile = HostileFolder(tmp_path / "hostile")
-    monkeypatch.chdir(hostile.folder)
-
-    async def work(parts, _):
-        await parts.add([{"content": TOLD[0]}], user="ann")
-
-    pooled(tmp_path / "memory", work, processes=1)
-    assert hostile.executed == []
 
 
 @pytest.mark.wide
