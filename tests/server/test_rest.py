@@ -169,10 +169,10 @@ REFUSED = [  # what is sent below /v1/memory, to be read where there is no body;
     ("messages", {"messages": [{"content": "x", "seq": 3}]}, '"body.messages.0.seq"'),
     ("messages", {"messages": [{"content": "x", "time": 5}]}, '"body.messages.0.time"'),
     ("messages", {"messages": [{"content": "x"}], "user": "bea"}, '"body.user"'),
-    *(
-        (f"messages?{query}", None, '"query.')
-        for query in ("limit=0", "limit=1001", "after=-1", "nonsense=1")
-    ),
+    ("messages?limit=0", None, '"query.limit"'),
+    ("messages?limit=1001", None, '"query.limit"'),
+    ("messages?after=-1", None, '"query.after"'),
+    ("messages?nonsense=1", None, '"query.nonsense"'),
     ("messages?metadata={", None, '"query.metadata"'),
     ("recall", {"query": "x", "metadata": {"$nonsense": 1}}, "$nonsense"),  # what the memory itself checks
     ("recall", {"query": "x", "since": "2024-02-01", "until": "2024-01-01"}, "before"),
@@ -182,7 +182,7 @@ REFUSED = [  # what is sent below /v1/memory, to be read where there is no body;
 
 @pytest.mark.parametrize(("path", "body", "words"), REFUSED)
 def test_what_does_not_fit(shared_client, path, body, words):
-    """422, with each fault and its place; an unknown name too: a misspelt filter must not look like an answer."""
+    """422, with each fault and its place; a misspelt filter must not look like an answer."""
     address = f"/v1/memory/{path}{'&' if '?' in path else '?'}user=ann"
     answer = shared_client.get(address) if body is None else shared_client.post(address, json=body)
     problem(answer, 422, "invalid-input")
