@@ -121,34 +121,15 @@ async def test_a_recall_is_narrowed(amemory, limits, seqs):
 EATEN = "cherries apples bread tuna cheese rice plums ham butter peas oats figs nuts corn leeks dates".split()
 
 
-async def eat(memory):
-    """Something else on each day of March, all of it about as near to a question after food."""
-    meals = [
-        {"content": f"Biscuit ate {food} in the garden.", "time": f"2024-03-{day:02d}", "session": food}
-        for day, food in enumerate(EATEN, 1)
-    ]
-    await memory.add(meals, user="ann")
-
-
 async def test_a_recall_keeps_to_its_budget(amemory):
     """Numbers and headers count, too, and the best passage stays."""
-    await eat(amemory)
+    meals = [{"content": f"Biscuit ate {food} in the garden.", "session": food} for food in EATEN]
+    await amemory.add(meals, user="ann")
     async with client(amemory) as session:
         for budget in (100, 200, 300):
             found = await asked(session, "recall", query="When did Biscuit eat cherries?", budget=budget)
             assert await amemory.admin.count_tokens(found) <= budget
             assert "cherries" in found
-
-
-async def test_the_first_or_the_last_mention(amemory):
-    """Of what fits alike, the earliest or the latest."""
-    await eat(amemory)
-    seqs = []
-    async with client(amemory) as session:
-        for order in ("first", "last"):
-            found = await asked(session, "recall", query="Biscuit ate what?", order=order, budget=100)
-            seqs.append([int(line[1:].split()[0]) for line in found.splitlines() if line.startswith("#")])
-    assert max(seqs[0]) < min(seqs[1])
 
 
 async def test_sessions_are_listed(amemory):

@@ -55,12 +55,7 @@ class MemoryPool(AsyncMemory):
     Recalls come without the scores of messages that were not chosen (`why_not`).
     """
 
-    def __init__(
-        self,
-        memory: AsyncMemory,
-        place: Path,
-        processes: int,
-    ) -> None:
+    def __init__(self, memory: AsyncMemory, place: Path, processes: int) -> None:
         """`memory` is the server's own, opened at `place`; its owner closes it."""
         self._inner = wrapped(memory)
         config = self._inner._wiring.config  # noqa: SLF001 - as that memory was opened
