@@ -355,18 +355,22 @@ def test_what_people_wrote_turns_no_line_around(browser):
 
 
 def test_a_search_is_narrowed(browser):
-    """By who said it and when; links keep what was chosen."""
+    """By who said it, when, and where it came from; links keep what was chosen."""
     garden = {"metadata": {"title": "Garden"}}
-    add(browser, "kim", "I planted a pear tree.", time="2024-05-01T10:00", **garden)
+    add(browser, "kim", "I planted a pear tree.", time="2024-05-01T10:00", id="slack:c:1", **garden)
     add(browser, "kim", "The pear tree needs water.", time="2024-06-01T10:00", role="assistant")
     for chosen, left in (
         ({"role": "user"}, "planted"),
         ({"role": "assistant"}, "water"),
         ({"until": "2024-05-01"}, "planted"),
         ({"since": "2024-05-02"}, "water"),
+        ({"source": "slack"}, "planted"),
     ):
         found = text_of(get(browser, "/", user="kim", q="pear tree", **chosen))
         assert ("planted" in found, "water" in found) == (left == "planted", left == "water"), chosen
+    add(browser, "kim", *(f"I planted pear tree {n}." for n in range(20)), time="2024-05-01T10:00")
+    add(browser, "kim", "The invoice is paid.", time="2024-05-01T10:00", id="claude:c:2")
+    assert "Nothing clearly" in get(browser, "/", user="kim", q="I planted pear tree", source="claude")
     assert 'value="2024-05-02"' in get(browser, "/", user="kim", q="pear", since="2024-05-02")
     for path in ("/?q=pear&since=soon", "/timeline?since=tomorrow"):
         assert browser.get(f"{path}&user=kim").status_code == 422

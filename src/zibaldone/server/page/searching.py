@@ -11,13 +11,13 @@ from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
 from zibaldone.recall.result import NEAREST
-from zibaldone.server.page.environment import render
+from zibaldone.server.page.environment import render, source_of
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
 
 _PASSAGES, _MOST_PASSAGES = 15, 200
-_FILTERS = ("since", "until", "role", "session")
+_FILTERS = ("since", "until", "role", "source", "session")
 _ROLES = {"user": "me", "assistant": "the assistant"}
 _RECENT = 12  # sessions on a first page without a question
 
@@ -33,18 +33,23 @@ async def search(call: PageCall) -> Response:
         sessions, total = await call.memory.user(call.user).titled_sessions(limit=_RECENT)
         template = "recent.html" if call.is_fragment else "home.html"
         return call.page(template, **values, sessions=sessions, total=total)
-    limit = call.number("limit", _PASSAGES, most=_MOST_PASSAGES)
+    limit, source = call.number("limit", _PASSAGES, most=_MOST_PASSAGES), filters["source"]
     with call.metrics.stage("search"):
-        ranked = await call.memory.search(query, user=call.user, limit=limit + 1, filter=_narrowed(call))
-    shown = ranked[: limit if ranked.clear else NEAREST]
+        searched = await call.memory.search(
+            query, user=call.user, limit=_MOST_PASSAGES if source else limit + 1, filter=_narrowed(call)
+        )
+    passages = [passage for passage in searched if source in ("", source_of(passage))]
+    # What comes from elsewhere may be all that is clearly about it.
+    clear = searched.clear and (not source or any(source_of(best) == source for best in searched[:_PASSAGES]))
+    shown = passages[: limit if clear else NEAREST]
     return call.page(
         "results.html" if call.is_fragment else "home.html",
         **values,
-        clear=ranked.clear,
+        clear=clear,
         passages=shown,
         titles=await call.titles_of(shown),
         seeks_titles=not any(filters.values()),
-        more=min(limit * 3, _MOST_PASSAGES) if len(ranked) > limit < _MOST_PASSAGES else None,
+        more=min(limit * 3, _MOST_PASSAGES) if len(passages) > limit < _MOST_PASSAGES else None,
         asks_at_once=not (call.is_fragment or call.text("limit")),  # not at every letter
     )
 
