@@ -8,11 +8,15 @@ import re
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from server.loopback import servers
+from server.upstream import shared_upstream, upstream
 from zibaldone.testing import ScriptedModel
 from zibaldone.testing.fakes import Latch
+
+__all__ = ["shared_upstream", "upstream"]
 
 pytestmark = [
     pytest.mark.enable_socket,
@@ -46,7 +50,7 @@ TALK = [
 ]
 PATHS = (
     "/", "/?q=Ruth", "/sessions", "/session?name=talk-0", "/session?name=hostile", "/message/1", "/timeline",
-    "/profile", "/topics", "/topics/CURRENT", "/topics/CURRENT/edit", "/forget",
+    "/profile", "/live", "/topics", "/topics/CURRENT", "/topics/CURRENT/edit", "/forget",
     "/forget?seq=1", "/import", "/usage", "/users",
 )  # fmt: skip
 
@@ -211,6 +215,16 @@ def test_the_answer_comes_after_the_passages(new_page, tmp_path):
         latch.open()
         page.locator(".answer strong", has_text="Lisbon").wait_for()
         assert page.locator(".answer .passages .where").count() == 1
+
+
+def test_the_live_view_follows_the_gateway(new_page, tmp_path, upstream):
+    """A request that comes while one looks is there a moment later."""
+    with servers(tmp_path / "memory") as serving, new_page(address := serving(upstream=upstream.url)) as page:
+        page.goto("/live?user=me")
+        page.get_by_text("No request has come yet.").wait_for()
+        body = {"model": "m", "messages": [{"role": "user", "content": "I keep bees."}], "user": "me"}
+        httpx2.post(f"{address}/v1/chat/completions", json=body, timeout=60)
+        page.locator("#live .words", has_text="I keep bees.").first.wait_for()
 
 
 def test_keys_alone_lead_through(full):

@@ -35,6 +35,7 @@ from zibaldone.server.chores import freeze_objects, repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
+from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page.jobs import Jobs
@@ -60,9 +61,10 @@ def create_app(
     With a `pool` over the same memory, the gateway recalls and adds through it.
     """
     metrics, jobs = Metrics(), Jobs()
+    live = None if settings.upstream is None else Live()
     parts: list[Gateway | McpPart] = _mcp(memory, settings)
     if settings.upstream is not None:
-        parts.insert(0, Gateway(pool or memory, settings, metrics))
+        parts.insert(0, Gateway(pool or memory, settings, metrics, live))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -85,7 +87,7 @@ def create_app(
         routes=[
             *watching(memory, metrics),
             *rest_routes(memory, metrics),
-            *page_routes(PageServices(memory, metrics, jobs), keys),
+            *page_routes(PageServices(memory, metrics, jobs, live), keys),
             *(route for part in parts for route in part.routes()),
         ],
         middleware=[

@@ -28,6 +28,7 @@ from zibaldone.server.gateway.report import MemoryReport
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.live import Live, LiveRequest
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import log_failure, reason
@@ -75,8 +76,11 @@ class BackgroundTasks:
 class GatewayServices:
     """The objects that all exchanges share."""
 
-    def __init__(self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float) -> None:
+    def __init__(
+        self, memory: AsyncMemory, metrics: Metrics, *, recall_timeout_s: float, live: Live | None = None
+    ) -> None:
         self.memory, self.metrics, self.recall_timeout_s = memory, metrics, recall_timeout_s
+        self.live = live or Live()
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
         self.hidden = HiddenTurns(memory)
@@ -104,6 +108,7 @@ class GatewayExchange:
     is_retry: bool
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
+    live: LiveRequest = field(init=False)  # likewise
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
 
@@ -121,6 +126,8 @@ class GatewayExchange:
         elif self.read_only and self.options.enable_writeback:
             self.report.reasons.append("this key may only read: nothing is stored")
         self.report.ms = (time.perf_counter() - began) * 1000
+        self.live = self.report.as_live(self.admitted.stored)
+        self.services.live.add(self.scope.user, self.live)
         return self.body.rewritten(replaced, removed=[MEMBER]) if replaced else without_member(self.body)
 
     async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:

@@ -37,6 +37,7 @@ from zibaldone.server.gateway.tool_loop import (
 )
 from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, reading, relayed, whole
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import ServerSettings
@@ -53,7 +54,9 @@ Pairs = Sequence[tuple[str, str]]
 class Gateway:
     """The part of the server that passes paths below /v1 on to the upstream, except our own."""
 
-    def __init__(self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics) -> None:
+    def __init__(
+        self, memory: AsyncMemory, settings: ServerSettings, metrics: Metrics, live: Live | None = None
+    ) -> None:
         """Raises InvalidInput for settings without an upstream, or with an invalid address."""
         if settings.upstream is None:
             raise InvalidInput("a gateway needs an upstream: start the server with --upstream ADDRESS")
@@ -61,7 +64,7 @@ class Gateway:
         self._metrics = metrics
         self._mode = settings.memory_mode
         timeout_s = settings.recall_timeout_ms / 1000
-        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s)
+        self._services = GatewayServices(memory, metrics, recall_timeout_s=timeout_s, live=live)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the three formats, and one for everything else."""

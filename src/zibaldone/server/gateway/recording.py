@@ -28,6 +28,7 @@ class Admitted:
     turn_id: str | None
     after: str | None  # id of the turn that the request continues, if it has no history itself
     is_retry: bool
+    stored: list[int] = field(default_factory=list, compare=False)  # seqs, as they are stored
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class Recorder:
                 scope = admitted.scope
                 stored = await self._memory.add(aligned.new, user=scope.user, agent=scope.agent)
                 session.log.extend(stored)
+                admitted.stored.extend(message.seq for message in stored)
             return aligned.leaf
 
     async def store_answer(
@@ -76,6 +78,7 @@ class Recorder:
         async with session.lock:
             stored = await self._memory.add(messages, user=scope.user, agent=scope.agent)
             session.log.extend(stored)
+            admitted.stored.extend(message.seq for message in stored)
         if answer_id and messages[-1].id:
             self._answers[scope.user, scope.agent, answer_id] = (admitted.session, messages[-1].id)
             while len(self._answers) > _MOST_ANSWERS:

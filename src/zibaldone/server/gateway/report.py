@@ -10,6 +10,7 @@ from typing import Any
 from zibaldone.core import Citation, Evidence
 from zibaldone.recall.lookup import Found
 from zibaldone.recall.result import Recall
+from zibaldone.server.live import SHOWN, LiveRequest
 
 
 class MemoryStatus(enum.StrEnum):
@@ -35,6 +36,14 @@ class MemoryReport:
         """Add a failure."""
         self.status = MemoryStatus.DEGRADED
         self.reasons.append(reason)
+
+    def as_live(self, stored: list[int]) -> LiveRequest:
+        """Return what the page shows of the request, of one's own memory, without a word that was said."""
+        recalled = self.recalled
+        best = sorted(recalled.evidence, key=lambda unit: -unit.score) if recalled else ()
+        seqs = tuple(dict.fromkeys(seq for unit in best if not unit.scope for seq in unit.sources))
+        tokens = recalled.tokens if recalled else 0
+        return LiveRequest(seqs[:SHOWN], len(seqs), tokens, self.ms, self.reasons, stored)
 
     @property
     def headers(self) -> list[tuple[str, str]]:

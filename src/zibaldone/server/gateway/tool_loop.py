@@ -215,6 +215,7 @@ class ToolLoop:
         self._found |= passages.quoted
         self._scopes |= {scope for scope, _ in passages.quoted}
         exchange.report.searched.append(passages)
+        exchange.live.searched.extend(sorted(seq for scope, seq in passages.quoted if not scope))
         return quotation(passages.text) if passages.evidence else passages.text
 
 

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 
 from zibaldone.server.border import routes_of
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.page import messages, searching, upkeep, views
+from zibaldone.server.page import messages, searching, upkeep, views, watching
 from zibaldone.server.page.environment import static_routes
 from zibaldone.server.page.page_auth import (
     PageAction,
@@ -27,6 +27,7 @@ ACTIONS: tuple[PageAction, ...] = (
     *messages.ACTIONS,
     *views.ACTIONS,
     *upkeep.ACTIONS,
+    *watching.ACTIONS,
 )
 
 

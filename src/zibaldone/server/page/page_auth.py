@@ -20,6 +20,7 @@ from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import KEY_COOKIE, Principal, is_page
 from zibaldone.server.keys import KeyStore
+from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.page.environment import render
 from zibaldone.server.page.jobs import Jobs, Report
@@ -52,6 +53,7 @@ class PageServices:
     memory: AsyncMemory
     metrics: Metrics
     jobs: Jobs
+    live: Live | None  # None: there is no gateway
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,12 @@ class PageCall(PageServices):
         return self.user if is_theirs else "You"
 
     def has(self, path: str) -> bool:
-        """True if the menu shows a part: its model or the right to it is there."""
-        needs = {"/topics": self.memory.admin.can_ask, "/import": not self.principal.read_only}
+        """True if the menu shows a part: its model, its gateway or the right to it is there."""
+        needs = {
+            "/topics": self.memory.admin.can_ask,
+            "/import": not self.principal.read_only,
+            "/live": self.live is not None,
+        }
         return needs.get(path, True)
 
     @property
@@ -185,8 +191,8 @@ async def answer(action: PageAction, services: PageServices, request: Request) -
     scope = request.query_params.get("shared", "")
     if scope and not (action.shares and await services.memory.admin.grants(user=user, scope=scope)):
         raise Problem(403, "not-granted", "no memory of this name is shared with you")
-    memory, metrics, jobs = services.memory, services.metrics, services.jobs
-    return await action.handle(PageCall(memory, metrics, jobs, request, principal, user, scope))
+    memory, metrics, jobs, live = services.memory, services.metrics, services.jobs, services.live
+    return await action.handle(PageCall(memory, metrics, jobs, live, request, principal, user, scope))
 
 
 async def _whose(
