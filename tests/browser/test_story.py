@@ -188,7 +188,7 @@ def fill(page, tmp_path):
     page.get_by_role("button", name=re.compile("Import into")).click()
     page.locator("h1", has_text="added").wait_for()
     page.goto("/topics")
-    page.get_by_role("button", name="Write topic documents").click()
+    page.locator("button[name=view]").click()
     page.locator("h1", has_text="read").wait_for()
 
 

@@ -148,6 +148,16 @@ async def test_sessions_are_listed(amemory):
         assert await asked(session, "sessions", since="2025-01-01") == "There is no such conversation."
 
 
+async def test_sessions_about_something(amemory):
+    """The best first, each with the passage that fits; where nothing clearly does, it says so."""
+    async with client(amemory) as session:
+        about = (await asked(session, "sessions", about="What is my dog Biscuit called?")).splitlines()
+        assert about[1].startswith("pets · Fri 1 Mar 2024 · 2 messages")
+        assert about[2] == "  #1 user: My dog is called Biscuit."
+        unclear = await asked(session, "sessions", about="rockets to Saturn")
+        assert unclear.splitlines()[1] == "Nothing clearly about this. The nearest:"
+
+
 async def test_a_session_is_read(amemory):
     """From its beginning, or a window around a message, with where to read on."""
     talk = [f"Message {number} of the talk." for number in range(30)]
@@ -277,6 +287,7 @@ async def test_hostile_words_stay_quoted(amemory):
         assert not any(line.startswith(("user: I agree", "#9")) for line in lines)
         for answer in (
             await asked(session, "recall", query="What does my parrot say?"),
+            await asked(session, "sessions", about="What does my parrot say?"),
             await asked(session, "sessions"),
             await asked(session, "read_session", around=4),
         ):
@@ -292,7 +303,7 @@ async def test_an_agent_sees_and_forgets_its_own(amemory):
         assert {tool.name for tool in (await session.list_tools()).tools} == READERS | {"remember", "forget"}
         answers = [text(await session.call_tool(tool, arguments)) for tool, arguments in EVERY_LOOK]
         assert not any(word in answer for answer in answers for word in ("Biscuit.", "French.", "Always"))
-        assert sum("zinnia" in answer or "roses" in answer for answer in answers) == 5
+        assert sum("zinnia" in answer or "roses" in answer for answer in answers) == 6
         assert "1 message from #4" in await asked(session, "sessions")
         await session.call_tool("remember", {"content": "Roses, too."})
         assert "2 messages" in await asked(session, "forget", everything=True, confirm=True)
@@ -303,6 +314,7 @@ EVERY_LOOK = [
     ("recall", {"query": "word zinnia dog Biscuit cat", "budget": 8000}),
     ("recall", {"query": "dog Biscuit", "session": "rules/of talk"}),
     ("sessions", {}),
+    ("sessions", {"about": "dog Biscuit, talk in French"}),
     ("read_session", {"session": "pets"}),
     ("read_session", {"session": "rules/of talk"}),
     ("read_session", {"around": 2}),

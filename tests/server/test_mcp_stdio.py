@@ -87,7 +87,7 @@ def test_standard_output_is_the_protocol_s_alone(memory_path):
         {**call, "params": {"name": "recall", "arguments": {"query": "x"}}},
         {**call, "id": 3, "params": {"name": "forget", "arguments": {"seqs": "x"}}},
         "this is no JSON",
-        {**call, "id": 4, "params": {"name": "recall", "arguments": {"query": "y"}}},
+        {**call, "id": 4, "params": {"name": "sessions", "arguments": {"about": "y"}}},
         answers=[2, 3, 4],
         command=[sys.executable, "-c", noisy],
     )

@@ -11,7 +11,7 @@ from zibaldone.server.access import PAGE_SEGMENTS
 from zibaldone.server.page import page_routes
 
 ANNS = ("in May", "French", "by the river")  # words of hers alone
-EVERYTHING = {"session": "chat-7", "act": "delete", "question": "Lisbon?"}
+EVERYTHING = {"session": "chat-7", "act": "delete", "view": "all", "question": "Lisbon?"}
 ASKED = {"q": "chess", "name": "chat-7", "session": "chat-7", "seq": 1}  # of every page
 
 

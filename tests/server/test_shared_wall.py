@@ -217,7 +217,7 @@ def test_tools_name_a_shared_memory(doors):
     assert f"[{TEAM}: s ·" in doors.tool("ann", "recall", query="When is the design review?")
     assert "Thursday" in doors.tool("ann", "read_session", around=last_seq(doors), scope=TEAM)
     assert "Thursday" not in doors.tool("ann", "read_session", session="s")
-    assert "Thursday" in doors.tool("ann", "sessions", scope=TEAM)
+    assert "Thursday" in doors.tool("ann", "sessions", about="design review", scope=TEAM)
     assert "may not write" in doors.tool("ann", "remember", content="Friday.", scope=TEAM)
     grant(doors, write=True)
     assert doors.tool("ann", "remember", content="Friday.", scope=TEAM).startswith("Kept")

@@ -267,8 +267,9 @@ OPERATIONS: tuple[Operation, ...] = (
         cli=Cli("sessions", defaults={"limit": None}),
         tools=(Tool(
             "sessions", "List sessions",
-            "List conversations with dates, sizes and titles, the newest first.",
-            (_WHICH_SCOPE, _FROM, _TO, _number("after", "as an earlier answer says", 0, 0))),)),
+            "List conversations with dates, sizes and titles, the newest first. With `about`, those that say most about"
+            " it, the best first, each with the passage that fits.",
+            (_WHICH_SCOPE, _ABOUT, _FROM, _TO, _number("after", "as an earlier answer says", 0, 0))),)),
     Operation(
         "listUsers", "users", "List users that have, or had, messages.",
         (_text("after", "Only names that come after this one.", "", door="rest"),

@@ -18,15 +18,16 @@ from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.session_list import TitledSession
 from zibaldone.recall.lookup import UNCLEAR, passages, to_found, to_lookup, to_span
-from zibaldone.recall.result import NEAREST
+from zibaldone.recall.result import CLEAR, NEAREST
 from zibaldone.server.mcp.caller import McpCaller
 from zibaldone.text.rendering import NO_DATE, header, indented
 from zibaldone.views.notes import UserNote
 
 _MOST_TOKENS = 8000  # of notes that are ranked
-_MOST_SESSIONS = 20  # listed
+_MOST_SESSIONS, _MOST_ABOUT = 20, 8  # listed
+_LOOKED_THROUGH_TOKENS = 2000  # for sessions that are about something
 _PAGE = 200  # messages read in either direction
-_TITLE, _PART = 80, 600  # characters: of a title, of a long message
+_TITLE, _LINE, _PART = 80, 200, 600  # characters: of a title, of why a session is listed, of a long message
 _ROUND_IT = 60  # tokens of our own words round a session's
 _LONGEST_START = 30  # characters
 _FITS = 0.3  # from here on a note is about something
@@ -61,15 +62,41 @@ async def recall(caller: McpCaller, given: Any) -> str:
 
 
 async def sessions(caller: McpCaller, given: Any) -> str:
-    """Sessions by time, the newest first."""
+    """Sessions by time, or by what they are about."""
     since, until = to_span(given.since, given.until)
-    newest, total = await caller.memory.user(caller.user).titled_sessions(
-        since=since, until=until, agent=caller.agent, limit=_MOST_SESSIONS, after=given.after
+    listed = partial(
+        caller.memory.user(caller.user).titled_sessions, since=since, until=until, agent=caller.agent
     )
-    lines = list(map(_session_line, newest))
-    if lines and len(lines) < total:
-        lines.append(f"{total - len(lines)} more: after={newest[-1].last_seq}")
-    return _quoted("\n".join(lines)) if lines else _NO_SESSION
+    if not given.about.strip():
+        newest, total = await listed(limit=_MOST_SESSIONS, after=given.after)
+        lines = list(map(_session_line, newest))
+        if lines and len(lines) < total:
+            lines.append(f"{total - len(lines)} more: after={newest[-1].last_seq}")
+        return _quoted("\n".join(lines)) if lines else _NO_SESSION
+    recalled = await caller.memory.recall(
+        given.about,
+        user=caller.user,
+        filter=Filter(since=since, until=until, agent=caller.agent),
+        min_confidence=0,
+        shared=(),
+        budget_tokens=_LOOKED_THROUGH_TOKENS,
+    )
+    best: dict[str, Evidence] = {}
+    for decision in recalled.trace.decisions:
+        if not decision.evidence.standing:
+            best.setdefault(decision.evidence.session, decision.evidence)
+    if not best:
+        return _NO_SESSION
+    is_clear = recalled.confidence >= CLEAR
+    least = next(iter(best.values())).score / 2
+    chosen = [
+        (name, unit)
+        for place, (name, unit) in enumerate(best.items())
+        if (place < _MOST_ABOUT and unit.score >= least if is_clear else place < NEAREST)
+    ]
+    titled = {one.session: one for one in (await listed(limit=_MOST_ABOUT, among=[n for n, _ in chosen]))[0]}
+    lines = [f"{_session_line(titled[name])}\n  {_why(unit)}" for name, unit in chosen if name in titled]
+    return _quoted("\n".join(lines if is_clear else [UNCLEAR, *lines]))
 
 
 async def read_session(caller: McpCaller, given: Any) -> str:
@@ -207,6 +234,11 @@ def _session_line(session: TitledSession) -> str:
     size = f"{session.messages} message{'' if session.messages == 1 else 's'} from #{session.first_seq}"
     title = "" if session.title == session.session else f" · {_short(session.title, _TITLE)}"
     return f"{indented(session.session)} · {' to '.join(dict.fromkeys(days))} · {size}{title}"
+
+
+def _why(unit: Evidence) -> str:
+    said_by = f"{indented(unit.speaker.strip())}: " if unit.speaker else ""
+    return f"#{unit.sources[0]} {said_by}{_short(' '.join(unit.text.split()), _LINE)}"
 
 
 def _note_line(note: UserNote) -> str:

@@ -1,4 +1,4 @@
-"""Imports, jobs, usage, and the choice of a user."""
+"""Imports, maintenance, usage, and the choice of a user."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ from zibaldone.server.page.messages import VIEWS, in_words
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 
+# Views that the page maintains: the path to go on at, and what is being done.
+_VIEWS = {
+    "topics": ("/topics", "Writing topic documents"),
+    "all": ("/usage", "Reading what is new"),
+}
 _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
 _SHOWN_REFUSED = 10  # of what an import could not read
 
@@ -76,6 +81,24 @@ def _imported(done: Imported) -> Report:
             for refused in done.refused[:_SHOWN_REFUSED]
         )
     return Report(f"{count(done.added, 'message')} added", lines, data=asdict(done))
+
+
+async def maintain(call: PageCall) -> Response:
+    """Maintain a view in a job."""
+    chosen = field(await call.form(), "view")
+    if chosen not in _VIEWS:
+        raise InvalidInput("no such view")
+    path, title = _VIEWS[chosen]
+
+    async def work(progress: Progress) -> Report:
+        views = None if chosen == "all" else [chosen]
+        done = await call.memory.maintain(user=call.user, views=views, progress=progress)
+        behind = [f"{VIEWS.get(lagging.view, lagging.view)}: {lagging.reason}" for lagging in done.behind]
+        return Report(f"{count(done.messages, 'message')} read", behind)
+
+    if job := call.jobs.running(call.user, path):
+        return call.see(f"/jobs/{job.id}")
+    return await call.to_job(title, path, work)
 
 
 async def job(call: PageCall) -> Response:
@@ -132,6 +155,8 @@ async def usage(call: PageCall) -> Response:
         may_see_size=call.principal.user is None,  # the folder has other users' data
         made=in_words(stats.views),
         by_view=sorted(by_view.items()),
+        behind=max((view.lag for view in stats.views if view.view in _MAINTAINED), default=0),
+        job=call.jobs.running(call.user, "/usage"),
     )
 
 
@@ -143,9 +168,13 @@ async def users(call: PageCall) -> Response:
     return call.page("users.html", users=matching[:_SHOWN_USERS], total=len(matching), words=words)
 
 
+_MAINTAINED = frozenset({"messages", "notes"})
+
+
 ACTIONS = (
     PageAction("/import", import_form),
     PageAction("/import", import_, posts=True),
+    PageAction("/maintain", maintain, posts=True),
     PageAction("/jobs/{id}", job),
     PageAction("/usage", usage),
     PageAction("/users", users),

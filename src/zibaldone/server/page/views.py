@@ -9,12 +9,8 @@ from itertools import groupby
 from starlette.responses import Response
 
 from zibaldone.api.profile import HEADINGS, NEEDS_A_MODEL
-from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput
 from zibaldone.recall.timeline import TimelineLine
-from zibaldone.server.page.environment import count
-from zibaldone.server.page.jobs import Report
-from zibaldone.server.page.messages import VIEWS
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 from zibaldone.views.notes import KINDS, UserNote
@@ -39,19 +35,6 @@ async def topics(call: PageCall) -> Response:
         step=_SHOWN_TOPICS,
         job=call.jobs.running(call.user, "/topics"),
     )
-
-
-async def write_topics(call: PageCall) -> Response:
-    """Write topic documents of what is new, in a job."""
-
-    async def work(progress: Progress) -> Report:
-        done = await call.memory.maintain(user=call.user, views=["topics"], progress=progress)
-        behind = [f"{VIEWS[lagging.view]}: {lagging.reason}" for lagging in done.behind]
-        return Report(f"{count(done.messages, 'message')} read", behind)
-
-    if job := call.jobs.running(call.user, "/topics"):
-        return call.see(f"/jobs/{job.id}")
-    return await call.to_job("Writing topic documents", "/topics", work)
 
 
 async def topic(call: PageCall) -> Response:
@@ -212,7 +195,6 @@ async def change_entry(call: PageCall) -> Response:
 
 ACTIONS = (
     PageAction("/topics", topics),
-    PageAction("/topics", write_topics, posts=True),
     PageAction("/topics/{id}", topic),
     PageAction("/topics/{id}", edit_topic, posts=True),
     PageAction("/topics/{id}/edit", topic_form),
