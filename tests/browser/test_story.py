@@ -50,8 +50,8 @@ TALK = [
 ]
 PATHS = (
     "/", "/?q=Ruth", "/sessions", "/session?name=talk-0", "/session?name=hostile", "/message/1", "/timeline",
-    "/profile", "/live", "/topics", "/topics/CURRENT", "/topics/CURRENT/edit", "/forget",
-    "/forget?seq=1", "/import", "/usage", "/users",
+    "/profile", "/live", "/recall?q=Ruth", "/topics", "/topics/CURRENT", "/topics/CURRENT/edit", "/themes",
+    "/forget", "/forget?seq=1", "/import", "/usage", "/users",
 )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def new_page(chromium):
 
 
 def test_from_an_empty_folder_to_a_forgotten_message(new_page, tmp_path):
-    """Import, search as one types, read, pin, look, forget: as people do, by mouse and keyboard."""
+    """Import, search as one types, recall, read, pin, look, forget: as people do, by mouse and keyboard."""
     with servers(tmp_path / "memory") as serving, new_page(serving()) as page:
         story(page, tmp_path)
 
@@ -134,6 +134,8 @@ def story(page, tmp_path):
     page.goto("/")
     page.locator("#q").press_sequentially("where did Ruth move", delay=20)
     page.locator("#results mark", has_text="moved").first.wait_for()
+    page.get_by_role("link", name="What an assistant would be shown of this").click()
+    page.locator("#recall .recalled", has_text="moved to Lisbon").wait_for()
     assert "q=where+did+Ruth+move" in page.url
     page.get_by_text("Narrow it down").click()
     page.get_by_label("Said by").select_option("the assistant")
@@ -267,6 +269,9 @@ def test_it_is_read_without_scripts(chromium, address, full):
     assert "moved to Lisbon" in plain.inner_text("#results")
     plain.get_by_role("button", name="Answer this from memory").click()
     assert "To Lisbon." in plain.inner_text(".answer")
+    plain.go_back()
+    plain.get_by_role("link", name="What an assistant would be shown of this").click()
+    assert "moved to Lisbon" in plain.inner_text(".recalled")
     for path in PATHS:
         assert plain.goto(path).ok, path
     context.close()

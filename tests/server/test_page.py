@@ -77,6 +77,13 @@ SHOWN = [  # a path, its query, what its text has, and what it has not
     ("/", {}, ["Ruth in Lisbon"], ["c0ffee"]),
     ("/", ASKED, ["My sister Ruth moved"], ["Nothing clearly"]),
     ("/", {"q": "submarine warranty"}, ["Nothing clearly about this.", "The nearest 3 passages"], []),
+    (
+        "/recall",
+        {**ASKED, "seq": 1},
+        ["moved to Lisbon in May.", "likely to be among", "Message 1 is in:"],
+        [],
+    ),
+    ("/recall", {**ASKED, "seq": 99}, ["There is no message 99"], []),
     ("/timeline", {}, ["May 2024", "Ruth in Lisbon: My sister Ruth moved to Lisbon in May."], []),
     ("/timeline", {"since": "2030-01-01"}, ["nothing of this"], []),
     ("/sessions", {"words": "LISBON ruth"}, ["Ruth in Lisbon"], []),
@@ -102,11 +109,15 @@ def test_search_marks_the_words_and_leads_to_the_source(browser):
 
 
 def test_htmx_gets_the_part_that_changes(browser):
-    """Passages alone, or sessions beside the passages, without the page around."""
+    """Passages alone, a recall alone, or sessions beside the passages, without the page around."""
     page = get(browser, "/", q="ruth in lisbon")
     assert page.index("in their titles") < page.index('class="passages"')
     beside = unescape(re.search(r'hx-get="(/sessions[^"]+)"', page)[1])
-    for path, part in (("/?q=Lisbon&user=ann", "passages"), (beside, "Ruth in Lisbon")):
+    for path, part in (
+        ("/?q=Lisbon&user=ann", "passages"),
+        ("/recall?q=Lisbon&user=ann", "recalled"),
+        (beside, "Ruth in Lisbon"),
+    ):
         answer = browser.get(path, headers={"HX-Request": "true"}).text
         assert part in answer
         assert "<html" not in answer
@@ -172,7 +183,7 @@ def test_forgetting_begins_where_one_looks(browser):
     assert "/forget" not in get(browser, "/usage", user="zoe")
 
 
-def test_a_topic_document_is_read_and_edited(browser):
+def test_a_topic_document_is_read_edited_and_looked_back_on(browser):
     """Edits are taken; an edit of an older state is a conflict, shown as a diff, and takes nothing."""
     lines = browser.get("/v1/memory/topics", params={"user": "ann"}).json()["topics"]
     path = f"/topics/{lines[0]['id'] if lines else 'CURRENT'}"
@@ -185,18 +196,45 @@ def test_a_topic_document_is_read_and_edited(browser):
     assert late.status_code == 409
     assert 'class="added">+' in late.text
     assert "Ruth has a piano." not in get(browser, path)
+    assert "Ruth has a balcony." in text_of(get(browser, f"{path}/history"))
     assert ("Not filed yet" in get(browser, path)) == path.endswith("CURRENT")
 
 
-def test_topics_are_for_people_where_a_model_made_them(browser, serving):
-    """Without one they have no names that one can read, and are not in the menu."""
-    assert 'href="/topics' not in get(browser, "/")
-    page = get(browser, "/topics")
-    assert "none is configured" in page
-    assert 'href="/sessions' in page
-    with httpx2.Client(base_url=serving(chat=ScriptedModel([]))) as asking:
-        assert 'href="/topics' in get(asking, "/")
-        assert "Write topic documents" in get(asking, "/topics")
+def test_topics_and_themes_are_for_people_where_a_model_made_them(browser, serving):
+    """What is made without one has no names that one can read: its parts are not in the menu."""
+    for path in ("/topics", "/themes"):
+        assert f'href="{path}' not in get(browser, "/")
+        assert "none is configured" in get(browser, path)
+        assert re.search(r'href="/sessions', get(browser, path))
+
+    def answer(request):
+        shown = json.loads(request.turns[-1].content).get("messages", [])
+        told = " ".join(f"{said['speaker']}: {said['text']}" for said in shown)
+        facts = [{"text": said["text"], "sources": [said["seq"]]} for said in shown]
+        return {
+            "hierarchy.episodes": {"starts": []},
+            "hierarchy.narrate": {"title": "Trams", "narrative": told},
+            "hierarchy.predict": {"expected": []},
+            "hierarchy.distil": {"statements": facts},
+        }[request.task]
+
+    with httpx2.Client(base_url=serving(chat=ScriptedModel(answer)), timeout=60) as asking:
+        asking.headers["Origin"] = str(asking.base_url).rstrip("/")
+        for day in range(1, 5):
+            of_day = {
+                "time": f"2024-05-0{day}T10:00",
+                "session": f"s{day}",
+                "metadata": {"title": f"Day {day}"},
+            }
+            add(asking, "me", *(words for _, words in TALK), **of_day)
+        assert "Draw themes" in get(asking, "/themes", user="me")
+        post(asking, "/maintain", "me", {"view": "hierarchy"})
+        assert 'href="/themes' in get(asking, "/", user="me")
+        theme = re.search(
+            r'href="(/themes/\d+)[^"]*"><bdi class="name">([^<]+)<', get(asking, "/themes", user="me")
+        )
+        assert re.fullmatch(r"Day \d", theme[2])
+        assert "/message/" in get(asking, theme[1], user="me")
 
 
 def test_forgetting_is_looked_at_first_and_has_a_receipt(browser):
@@ -237,7 +275,10 @@ def test_the_report_of_an_import_goes_with_what_is_forgotten(browser):
     "path",
     [
         *("/nothing", "/serch?q=x", "/static/none.css"),
-        *(f"/{of}?user=ann" for of in ("message/999", "session", "topics/nothing", "jobs/none")),
+        *(
+            f"/{of}?user=ann"
+            for of in ("message/999", "session", "topics/nothing", "themes/999", "jobs/none")
+        ),
     ],
 )
 def test_an_error_is_a_page_in_a_browser_and_json_elsewhere(browser, path):
@@ -341,6 +382,7 @@ def test_what_people_wrote_turns_no_line_around(browser):
         ("/session", {"name": "trip"}),
         (f"/message/{seq}", {}),
         ("/forget", {"session": "trip"}),
+        ("/recall", {"q": title}),
     ):
         page = re.sub(
             r'(?:value|href|hx-get)="[^"]*"|<pre.*?</pre>',

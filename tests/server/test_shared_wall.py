@@ -78,14 +78,14 @@ def test_recall_and_ask_have_what_is_granted(doors):
 
 
 def test_the_page_shows_what_is_granted(doors):
-    """In a search and an answer, named; its messages and their session can be read."""
+    """In a search, a recall and an answer, named; its messages and their session can be read."""
     question = {"q": REVIEW["query"]}
     assert "Thursday" not in doors.page("ann", "/", **question)
     grant(doors)
     found = doors.page("ann", "/", **question)
     assert f"shared: <bdi>{TEAM}</bdi>" in found
     answer = doors.clients["ann"].post("/ask", data={"question": REVIEW["query"]})
-    for page in (found, answer.text):
+    for page in (found, doors.page("ann", "/recall", **question), answer.text):
         assert "Thursday" in page
         links = {
             unescape(link) for link in re.findall(r'href="(/(?:message|session)[^"]*shared=[^"]+)"', page)

@@ -36,8 +36,8 @@ KEY_COOKIE = "zibaldone_key"  # set by signing in on the page
 # First segments of the page's paths: only there the cookie is read, and a missing key leads to sign-in.
 PAGE_SEGMENTS = frozenset(
     """
-    ask favicon.ico forget import jobs live maintain message profile session sessions sign-in sign-out
-    static timeline topics usage users
+    ask favicon.ico forget import jobs live maintain message profile recall session sessions sign-in sign-out
+    static themes timeline topics usage users
     """.split()
 )
 

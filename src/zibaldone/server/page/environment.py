@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from zibaldone.core import AGENT, EDITOR, OWNERS_WORDS, Evidence, Message
+from zibaldone.core import AGENT, EDITOR, OWNERS_WORDS, Decision, Evidence, Message
 from zibaldone.server.page.highlighting import Highlighter
 from zibaldone.server.page.markdown import rendered
 from zibaldone.views.topics.library import CURRENT
@@ -89,6 +89,14 @@ def word_count(tokens: int) -> str:
     return f"about {round(words, -1 if words < 1000 else -2):,} words" if words >= 10 else "a few words"
 
 
+def why(decision: Decision) -> str:
+    """Say why a passage is in a recall, or is not, without figures of the machine."""
+    if not decision.reason.startswith("rank "):
+        return decision.reason.partition(" (")[0]
+    fit = f"number {decision.rank} by how well it fits"
+    return fit if decision.kept else f"{fit}, and no room was left"
+
+
 def marked(text: str, query: str) -> Markup:
     """Escape a text and put the words of a query into <mark>."""
     return Highlighter(query).marked(text)
@@ -133,7 +141,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_FILTERS = (count, day, marked, moment, said_by, short, size, source_of, topic_title, word_count)
+_FILTERS = (count, day, marked, moment, said_by, short, size, source_of, topic_title, why, word_count)
 _ENVIRONMENT.filters |= {function.__name__: function for function in _FILTERS} | {"markdown": rendered}
 _ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 

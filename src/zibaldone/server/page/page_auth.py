@@ -83,12 +83,9 @@ class PageCall(PageServices):
 
     def has(self, path: str) -> bool:
         """True if the menu shows a part: its model, its gateway or the right to it is there."""
-        needs = {
-            "/topics": self.memory.admin.can_ask,
-            "/import": not self.principal.read_only,
-            "/live": self.live is not None,
-        }
-        return needs.get(path, True)
+        if path in ("/topics", "/themes"):
+            return self.memory.admin.can_ask
+        return {"/import": not self.principal.read_only, "/live": self.live is not None}.get(path, True)
 
     @property
     def is_fragment(self) -> bool:

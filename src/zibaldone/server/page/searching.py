@@ -1,17 +1,20 @@
-"""Search as one types, and questions that the chat model answers."""
+"""Search and recall as one types, and questions that the chat model answers."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
+from zibaldone.core import Decision
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
-from zibaldone.recall.result import NEAREST
-from zibaldone.server.page.environment import render, source_of
+from zibaldone.recall.recall import RECALL_TOKENS
+from zibaldone.recall.result import CLEAR, NEAREST, Recall
+from zibaldone.server.page.environment import render, source_of, why
 from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
@@ -20,6 +23,17 @@ _PASSAGES, _MOST_PASSAGES = 15, 200
 _FILTERS = ("since", "until", "role", "source", "session")
 _ROLES = {"user": "me", "assistant": "the assistant"}
 _RECENT = 12  # sessions on a first page without a question
+_BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
+_SHOWN_DECISIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledPiece:
+    """A part of a recalled text, and the seq of the message that it quotes, or 0, in which shared memory."""
+
+    text: str
+    seq: int = 0
+    scope: str = ""
 
 
 async def search(call: PageCall) -> Response:
@@ -69,6 +83,61 @@ def _narrowed(call: PageCall) -> Filter:
     )
 
 
+async def recall(call: PageCall) -> Response:
+    """Show what a model would get, and why or why not."""
+    query = _query(call)
+    template = "recall.html" if call.is_fragment else "recall_page.html"
+    if not query:
+        return call.page(template, query="")
+    return call.page(template, query=query, **await _recalled(call, query))
+
+
+async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
+    budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
+    seq = call.number("seq", 0, most=2**62)
+    recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
+    call.metrics.recalled(recalled.tokens)
+    decisions = recalled.trace.decisions
+    return {
+        "budget": budget,
+        "clear": CLEAR,
+        "recalled": recalled,
+        "pieces": list(pieces_of(recalled)),
+        "kept": _some(decisions, kept=True),
+        "dropped": _some(decisions, kept=False),
+        "seq": seq or "",
+        "verdict": await _verdict(call, recalled, seq) if seq else "",
+    }
+
+
+def pieces_of(recalled: Recall) -> Iterator[RecalledPiece]:
+    """Split a recalled text into quotations and the text between them."""
+    end = 0
+    for citation in sorted(recalled.citations, key=lambda citation: citation.start):
+        if citation.start < end:  # a unit of several messages: the first is linked
+            continue
+        if citation.start > end:
+            yield RecalledPiece(recalled.text[end : citation.start])
+        yield RecalledPiece(recalled.text[citation.start : citation.end], citation.seq, citation.scope)
+        end = citation.end
+    if end < len(recalled.text):
+        yield RecalledPiece(recalled.text[end:])
+
+
+async def _verdict(call: PageCall, recalled: Recall, seq: int) -> str:
+    """Say why a message of the user is in a recall, or is not."""
+    for decision in recalled.trace.decisions:
+        if seq in decision.evidence.sources and not decision.evidence.scope:
+            return f"Message {seq} {'is in' if decision.kept else 'was left out'}: {why(decision)}."
+    if await call.memory.get(seq, user=call.user) is None:
+        return f"There is no message {seq}."
+    return f"Message {seq} is not among those that fit the question best."
+
+
+def _some(decisions: tuple[Decision, ...], *, kept: bool) -> list[Decision]:
+    return [decision for decision in decisions if decision.kept is kept][:_SHOWN_DECISIONS]
+
+
 def _query(call: PageCall) -> str:
     return call.text("q")[:_LONGEST_QUESTION]
 
@@ -116,6 +185,7 @@ async def ask(call: PageCall) -> Response:
 
 ACTIONS = (
     PageAction("/", search),
+    PageAction("/recall", recall),
     PageAction("/ask", search),
     PageAction("/ask", ask, posts=True, reads=True),
 )

@@ -29,6 +29,7 @@ from zibaldone.server.problems import Problem
 # Views that the page maintains: the path to go on at, and what is being done.
 _VIEWS = {
     "topics": ("/topics", "Writing topic documents"),
+    "hierarchy": ("/themes", "Drawing themes"),
     "all": ("/usage", "Reading what is new"),
 }
 _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file

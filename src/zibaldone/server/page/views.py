@@ -1,23 +1,29 @@
-"""Topics, the timeline and the profile."""
+"""Topics, themes, the timeline and the profile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from starlette.responses import Response
 
 from zibaldone.api.profile import HEADINGS, NEEDS_A_MODEL
+from zibaldone.core import EDITOR
 from zibaldone.errors import InvalidInput
+from zibaldone.log.filters import Filter
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
+from zibaldone.views.hierarchy.themes import Theme
 from zibaldone.views.notes import KINDS, UserNote
 from zibaldone.views.notes.note import kind_of
 from zibaldone.views.topics.markdown.document import Document
 
 _SHOWN_TOPICS = 100  # documents on a page
+_READ_EDITS = 200  # searched for those of a document
+_EDITS = "topics"
 
 
 async def topics(call: PageCall) -> Response:
@@ -70,6 +76,16 @@ async def edit_topic(call: PageCall) -> Response:
     return call.see(f"/topics/{document.id}")
 
 
+async def topic_history(call: PageCall) -> Response:
+    """Show the edits of a document."""
+    document = await _document(call)
+    edits = await call.memory.messages(
+        user=call.user, filter=Filter(session=_EDITS, roles=[EDITOR]), last=_READ_EDITS
+    )
+    own = [message for message in edits if message.metadata.get("document") == document.id]
+    return call.page("topic_history.html", document=document, edits=own[::-1])
+
+
 async def _document(call: PageCall) -> Document:
     try:
         return await call.memory.user(call.user).topics.document(call.request.path_params["id"])
@@ -83,6 +99,59 @@ def _diff_lines(diff: str) -> Iterator[tuple[str, str]]:
     for line in diff.splitlines():
         kind = kinds.get(line[:3]) or {"+": "added", "-": "removed"}.get(line[:1], "same")
         yield kind, line
+
+
+_SHOWN_THEMES, _SHOWN_FACTS = 60, 60  # themes and facts on a page
+
+
+async def themes(call: PageCall) -> Response:
+    """List the themes of what a model has read, the largest first."""
+    is_made = any(episode.made_by for episode in await call.memory.user(call.user).episodes())
+    held = await call.memory.user(call.user).themes() if is_made else []
+    held.sort(key=lambda theme: (-len(theme.semantics), theme.id))
+    skip = call.number("skip", 0, most=10**9)
+    shown = held[skip : skip + _SHOWN_THEMES]
+    return call.page(
+        "themes.html",
+        themes=shown,
+        names=await _names(call, shown),
+        total=len(held),
+        skip=skip,
+        step=_SHOWN_THEMES,
+        job=call.jobs.running(call.user, "/themes"),
+    )
+
+
+async def theme(call: PageCall) -> Response:
+    """Show a theme: its facts with their messages, and similar themes."""
+    held = {theme.id: theme for theme in await call.memory.user(call.user).themes()}
+    chosen = held.get(call.request.path_params["id"])
+    if chosen is None:
+        raise Problem(404, "no-theme", "there is no theme of this number")
+    skip = call.number("skip", 0, most=10**9)
+    near = [held[other] for other in chosen.near if other in held]
+    facts = sorted(chosen.semantics, key=lambda fact: (fact.time, fact.id), reverse=True)
+    return call.page(
+        "theme.html",
+        theme=chosen,
+        names=await _names(call, [chosen, *near]),
+        facts=facts[skip : skip + _SHOWN_FACTS],
+        skip=skip,
+        step=_SHOWN_FACTS,
+        near=near,
+    )
+
+
+async def _names(call: PageCall, themes: Sequence[Theme]) -> Mapping[int, str]:
+    """Return names of themes: a model's, or else the title of the session that most of its facts are from."""
+    episodes = {episode.id: episode.session for episode in await call.memory.user(call.user).episodes()}
+    mostly = {
+        theme.id: Counter(episodes[fact.episode] for fact in theme.semantics).most_common(1)[0][0]
+        for theme in themes
+        if not theme.is_named
+    }
+    titles = await call.titles(mostly.values())
+    return {theme.id: titles.get(mostly.get(theme.id, ""), theme.name) for theme in themes}
 
 
 _SHOWN_LINES, _MOST_LINES = 100, 2000
@@ -161,7 +230,9 @@ def _place(entry: UserNote, user: str) -> str:
 
 async def profile_text(call: PageCall) -> Response:
     """Show the profile as text for a prompt."""
-    return call.page("profile_text.html", text=await call.memory.user(call.user).profile.text())
+    budget = call.number("budget", 400, most=8000)
+    text = await call.memory.user(call.user).profile.text(budget)
+    return call.page("profile_text.html", text=text, budget=budget)
 
 
 async def add_entry(call: PageCall) -> Response:
@@ -198,6 +269,9 @@ ACTIONS = (
     PageAction("/topics/{id}", topic),
     PageAction("/topics/{id}", edit_topic, posts=True),
     PageAction("/topics/{id}/edit", topic_form),
+    PageAction("/topics/{id}/history", topic_history),
+    PageAction("/themes", themes),
+    PageAction("/themes/{id:int}", theme),
     PageAction("/timeline", timeline),
     PageAction("/profile", profile),
     PageAction("/profile", add_entry, posts=True),
