@@ -117,6 +117,9 @@ def _set_up_process() -> None:
     import logging
     import sys
 
+    from zibaldone.server.chores import share_heaps
+
+    share_heaps()
     sys.setswitchinterval(_SWITCH_S)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     logging.getLogger("zibaldone").setLevel(logging.INFO)  # others' lines may have addresses in them

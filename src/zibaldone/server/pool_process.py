@@ -32,7 +32,7 @@ from zibaldone.core.telemetry import continuing
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.chores import freeze_objects, sync_caches
+from zibaldone.server.chores import freeze_objects, share_heaps, sync_caches
 from zibaldone.server.otlp import export_telemetry
 from zibaldone.views.user_cache import users_held
 
@@ -82,6 +82,7 @@ def main() -> None:
     """Answer calls from the socket that is the standard input until the server is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):  # sent to the whole process group: the server ends it
         signal.signal(number, signal.SIG_IGN)
+    share_heaps()
     sys.setswitchinterval(_SWITCH_S)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     export_telemetry()
