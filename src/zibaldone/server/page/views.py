@@ -14,7 +14,6 @@ from zibaldone.errors import InvalidInput
 from zibaldone.recall.timeline import TimelineLine
 from zibaldone.server.page.environment import count
 from zibaldone.server.page.jobs import Report
-from zibaldone.server.page.messages import VIEWS
 from zibaldone.server.page.page_auth import PageAction, PageCall, field
 from zibaldone.server.problems import Problem
 from zibaldone.views.notes import KINDS, UserNote
@@ -46,8 +45,7 @@ async def write_topics(call: PageCall) -> Response:
 
     async def work(progress: Progress) -> Report:
         done = await call.memory.maintain(user=call.user, views=["topics"], progress=progress)
-        behind = [f"{VIEWS[lagging.view]}: {lagging.reason}" for lagging in done.behind]
-        return Report(f"{count(done.messages, 'message')} read", behind)
+        return Report(f"{count(done.messages, 'message')} read", [lagging.reason for lagging in done.behind])
 
     if job := call.jobs.running(call.user, "/topics"):
         return call.see(f"/jobs/{job.id}")
