@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from zibaldone import Memory
+from zibaldone.testing import ScriptedModel
 
 ANN = {"user": "ann"}
 TALK = [
@@ -144,6 +145,28 @@ def test_a_topic_document_is_edited(told):
     assert text != told.get(path, params=ANN).json()["text"]
     problem(told.get("/v1/memory/topics/topic-9999", params=ANN), 404, "no-topic")
     problem(told.put("/v1/memory/topics/topic-9999", params=ANN, json={"text": "x"}), 404, "no-topic")
+
+
+def test_a_streamed_answer_has_each_step_and_the_answer(serving):
+    """Event by event, what it gives in one without streaming."""
+    model = ScriptedModel([{"queries": [{"query": "my dog"}]}, {"answer": "Rex", "sources": [3]}])
+    with httpx2.Client(base_url=serving(chat=model), params=ANN) as client:
+        client.post("/v1/memory/messages", json={"messages": TALK})
+        asked = {"question": "Who is my dog?", "stream": True}
+        with client.stream("POST", "/v1/memory/ask", json=asked) as reply:
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            events = [event.split("\n") for event in "".join(reply.iter_text()).strip().split("\n\n")]
+    assert [name for name, _ in events] == ["event: step"] * 3 + ["event: answer"]
+    *steps, answer = (json.loads(data.removeprefix("data: ")) for _, data in events)
+    assert (answer["text"], answer["steps"]) == ("Rex", steps)
+
+
+def test_without_a_model_the_problem_names_the_setting(shared_client):
+    """Streamed or not, it is a problem, and no event."""
+    for stream in (False, True):
+        asked = {"question": "Who is my dog?", "stream": stream}
+        refused = shared_client.post("/v1/memory/ask", params=ANN, json=asked)
+        assert "ZIBALDONE_CHAT_MODEL" in problem(refused, 422, "invalid-input")["detail"]
 
 
 def test_what_is_no_json(shared_client):
