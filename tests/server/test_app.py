@@ -15,14 +15,6 @@ def test_it_is_alive_and_ready(shared_client):
     assert shared_client.get("/readyz").json() == {"status": "ok"}
 
 
-def test_what_is_not_there_is_a_problem(shared_client):
-    """A path that nobody serves is a 404 in the shape of RFC 9457."""
-    answer = shared_client.get("/v1/memory/nothing")
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["type"] == "urn:zibaldone:problem:not-found"
-
-
 DOORS = ("/readyz", "/v1/memory/messages", "/mcp", "/", "/v1/models")
 
 

@@ -10,6 +10,7 @@ import yaml
 from typer.main import get_command
 
 from zibaldone.cli.app import app
+from zibaldone.server.settings import ServerSettings
 
 HOME = Path(__file__).parents[2]
 DOCKERFILE = (HOME / "Dockerfile").read_text(encoding="utf-8")
@@ -45,9 +46,11 @@ def test_the_command_line_takes_each_command_of_the_image(words, monkeypatch, tm
 
 
 def test_compose_reaches_the_port_and_the_volume_of_the_image():
-    """Both name them anew."""
+    """Both name them anew; the image is healthy when its memory answers, and is given time to end."""
     service = yaml.safe_load(COMPOSE)["services"]["memory"]
     (port,) = re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE)
     (volume,) = re.findall(r"^VOLUME (\S+)$", DOCKERFILE, re.MULTILINE)
     assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
     assert service["volumes"] == [f"memory:{volume}"]
+    assert f"http://127.0.0.1:{port}/readyz" in re.search(r"HEALTHCHECK .*\n.*", DOCKERFILE)[0]
+    assert int(service["stop_grace_period"].removesuffix("s")) > ServerSettings().shutdown_timeout_s

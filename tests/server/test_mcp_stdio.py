@@ -95,21 +95,6 @@ def test_standard_output_is_the_protocol_s_alone(memory_path):
     assert all(message["jsonrpc"] == "2.0" for message in messages)
 
 
-@pytest.mark.wide
-def test_a_folder_that_cannot_be_used_is_told(tmp_path):
-    """In a line on standard error, with the exit code of the command line."""
-    (tmp_path / "file").write_text("x")
-    done = subprocess.run(
-        [*COMMAND, "mcp", "serve", "--memory", str(tmp_path / "file")],
-        input=b"",
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (3, b"")
-    assert b"error:" in done.stderr
-
-
 def config(*arguments):
     """What `zibaldone mcp config` prints, by client; and the server's part, read as its client reads it."""
     result = CliRunner().invoke(app, ["mcp", "config", *arguments, "--json"])

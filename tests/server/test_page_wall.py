@@ -15,6 +15,10 @@ HOSTILE = [
     "[a](javascript:alert(5)) [b](/forget?everything=yes) [c](//evil.example) [d](data:text/html,x)",
     "![x](https://evil.example/pixel.png) [![y](https://evil.example/y.png)](vbscript:z)",
     "<https://evil.example/'onmouseover=alert(6)> [e](https://evil.example/\"onclick=alert(7))",
+    "[i](JaVaScRiPt:alert(10)) [j](java\tscript:alert(11))",
+    "&#106;avascript:alert(12) [k](&#106;avascript:alert(13))",
+    "[l](?q=x) [m](#main) [n](\\evil) <javascript:alert(14)> <svg/onload=alert(15)>",
+    '[o](<https://evil.example/" onclick="x>) [p](https://evil.example "x\\" onclick=\\"alert(16)")',
     "```<script>\n</code></pre><script>alert(8)</script>\n```\n| <b> | `</pre><script>` |\n|-|-|\n| x | y |",
 ]
 

@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from zibaldone import Memory
+from zibaldone.testing import ScriptedModel
 
 ANN = {"user": "ann"}
 TALK = [
@@ -41,21 +42,6 @@ def problem(answer, status, name):
     return body
 
 
-def test_a_message_is_given_back_as_it_is_stored(told):
-    """With its seq, its time and what was left out."""
-    stored = told.get("/v1/memory/messages/a", params=ANN).json()
-    assert stored == {
-        "id": "a",
-        "seq": 1,
-        "session": "life",
-        "role": "user",
-        "name": None,
-        "content": "I moved to Lisbon in May.",
-        "time": "2024-02-01T09:00:00Z",
-        "metadata": {"app": "x"},
-    }
-
-
 def test_sending_again_adds_nothing(told):
     """The same id and content: 200, and what was stored first; a new one beside it: 201."""
     again = told.post("/v1/memory/messages", params=ANN, json={"session": "life", "messages": TALK[:1]})
@@ -68,13 +54,6 @@ def test_sending_again_adds_nothing(told):
     )
     assert (mixed.status_code, mixed.json()["new"]) == (201, 1)
     assert len(told.get("/v1/memory/messages", params=ANN).json()["messages"]) == 4
-
-
-def test_an_id_with_another_content_is_a_conflict(told):
-    """409, and nothing of the request is stored."""
-    changed = {"messages": [{"content": "New."}, {"id": "a", "session": "life", "content": "Another."}]}
-    problem(told.post("/v1/memory/messages", params=ANN, json=changed), 409, "id-conflict")
-    assert len(told.get("/v1/memory/messages", params=ANN).json()["messages"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -126,58 +105,6 @@ def test_an_id_may_have_any_character(client):
     assert got.json()["id"] == "chat/1 é?#%"
 
 
-def test_a_correction_takes_the_place(told):
-    """It is a message of the role editor, and recall brings its wording."""
-    done = told.patch("/v1/memory/messages/c", params=ANN, json={"content": "My dog is called Max."})
-    assert (done.status_code, done.json()["role"]) == (201, "editor")
-    text = told.post("/v1/memory/recall", params=ANN, json={"query": "What is my dog called?"}).json()["text"]
-    assert "Max" in text
-    problem(told.patch("/v1/memory/messages/zzz", params=ANN, json={"content": "x"}), 404, "no-message")
-
-
-def test_evidence_says_where_a_sentence_is_cut_and_what_holds_no_more(told):
-    """All that the library's objects say of a passage: each of its sentences that no longer holds, too."""
-    told.post(
-        "/v1/memory/messages",
-        params=ANN,
-        json={
-            "messages": [
-                {"content": f"I keep a list: {', '.join(f'seedling {n}' for n in range(400))}."},
-                {"content": "My manager is Ines Patel. My rent is 790 a month."},
-                {"content": "My manager is Tom Lee now."},
-                {"content": "My rent is 835 a month now."},
-            ]
-        },
-    )
-    asked = {"query": "my manager, my rent and the seedling list", "budget_tokens": 1000}
-    evidence = told.post("/v1/memory/recall", params=ANN, json=asked).json()["evidence"]
-    assert {True, False} == {unit["begins_inside"] for unit in evidence}
-    assert {True, False} == {unit["ends_inside"] for unit in evidence}
-    (old,) = (unit for unit in evidence if unit["outdated"])
-    assert [old["outdated"]["sentence"], *(mark["sentence"] for mark in old["also_outdated"])] == [
-        "My manager is Ines Patel.",
-        "My rent is 790 a …",
-    ]
-
-
-def test_recall_of_a_chat_leaves_out_what_it_says(told):
-    """The last user turn is the question; what stands in the chat is not recalled again."""
-    chat = [{"content": "My dog is called Rex."}, {"content": "What is my dog called?"}]
-    recalled = told.post("/v1/memory/recall", params=ANN, json={"messages": chat}).json()
-    assert recalled["query"] == "What is my dog called?"
-    assert "Rex" not in recalled["text"]
-
-
-def test_forgetting(told):
-    """A dry run counts and changes nothing; then it is gone, with a receipt."""
-    dry = told.post("/v1/memory/forget", params=ANN, json={"session": "pets", "dry_run": True}).json()
-    assert (dry["messages"], dry["seqs"], dry["dry_run"]) == (1, [3], True)
-    assert told.get("/v1/memory/messages/c", params=ANN).status_code == 200
-    done = told.post("/v1/memory/forget", params=ANN, json={"session": "pets"}).json()
-    assert (done["messages"], done["purged"]) == (1, True)
-    problem(told.get("/v1/memory/messages/c", params=ANN), 404, "no-message")
-
-
 def test_an_export_is_read_back(told, tmp_path):
     """Line by line what 'zibaldone import' takes."""
     answer = told.get("/v1/memory/export", params=ANN)
@@ -220,6 +147,28 @@ def test_a_topic_document_is_edited(told):
     problem(told.put("/v1/memory/topics/topic-9999", params=ANN, json={"text": "x"}), 404, "no-topic")
 
 
+def test_a_streamed_answer_has_each_step_and_the_answer(serving):
+    """Event by event, what it gives in one without streaming."""
+    model = ScriptedModel([{"queries": [{"query": "my dog"}]}, {"answer": "Rex", "sources": [3]}])
+    with httpx2.Client(base_url=serving(chat=model), params=ANN) as client:
+        client.post("/v1/memory/messages", json={"messages": TALK})
+        asked = {"question": "Who is my dog?", "stream": True}
+        with client.stream("POST", "/v1/memory/ask", json=asked) as reply:
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            events = [event.split("\n") for event in "".join(reply.iter_text()).strip().split("\n\n")]
+    assert [name for name, _ in events] == ["event: step"] * 3 + ["event: answer"]
+    *steps, answer = (json.loads(data.removeprefix("data: ")) for _, data in events)
+    assert (answer["text"], answer["steps"]) == ("Rex", steps)
+
+
+def test_without_a_model_the_problem_names_the_setting(shared_client):
+    """Streamed or not, it is a problem, and no event."""
+    for stream in (False, True):
+        asked = {"question": "Who is my dog?", "stream": stream}
+        refused = shared_client.post("/v1/memory/ask", params=ANN, json=asked)
+        assert "ZIBALDONE_CHAT_MODEL" in problem(refused, 422, "invalid-input")["detail"]
+
+
 def test_what_is_no_json(shared_client):
     """400, whatever it is; and 415 for what a form of a foreign page could send."""
     for body in (b"", b"{", b"nonsense", b'{"messages": [}', b'"\\ud800"', b"\xff\xfe", b"[" * 100_000):
@@ -233,47 +182,34 @@ def test_what_is_no_json(shared_client):
         problem(answer, 415, "unsupported-media-type")
 
 
-@pytest.mark.parametrize(
-    ("body", "at"),
-    [
-        ({}, "body.messages"),
-        ([], "body"),
-        ({"messages": []}, "body.messages"),
-        ({"messages": [{}]}, "body.messages.0"),
-        ({"messages": [{"content": 5}]}, "body.messages.0.content.str"),
-        ({"messages": [{"content": "x", "role": "a\nb"}]}, "body.messages.0.role"),
-        ({"messages": [{"content": "x", "seq": 3}]}, "body.messages.0.seq"),
-        ({"messages": [{"content": "x", "time": 5}]}, "body.messages.0.time"),
-        ({"messages": [{"content": "x"}], "user": "bea"}, "body.user"),
-    ],
-)
-def test_what_does_not_fit(shared_client, body, at):
-    """422, with the place of each fault, and without what stood there."""
-    answer = shared_client.post("/v1/memory/messages", params=ANN, json=body)
-    assert at in [error["at"] for error in problem(answer, 422, "invalid-input")["errors"]]
+REFUSED = [  # what is sent below /v1/memory, to be read where there is no body; and words of the problem
+    ("messages", {}, '"body.messages"'),
+    ("messages", [], '"body"'),
+    ("messages", {"messages": []}, '"body.messages"'),
+    ("messages", {"messages": [{}]}, '"body.messages.0"'),
+    ("messages", {"messages": [{"content": 5}]}, '"body.messages.0.content.str"'),
+    ("messages", {"messages": [{"content": "x", "role": "a\nb"}]}, '"body.messages.0.role"'),
+    ("messages", {"messages": [{"content": "x", "seq": 3}]}, '"body.messages.0.seq"'),
+    ("messages", {"messages": [{"content": "x", "time": 5}]}, '"body.messages.0.time"'),
+    ("messages", {"messages": [{"content": "x"}], "user": "bea"}, '"body.user"'),
+    ("messages?limit=0", None, '"query.limit"'),
+    ("messages?limit=1001", None, '"query.limit"'),
+    ("messages?after=-1", None, '"query.after"'),
+    ("messages?nonsense=1", None, '"query.nonsense"'),
+    ("messages?metadata={", None, '"query.metadata"'),
+    ("recall", {"query": "x", "metadata": {"$nonsense": 1}}, "$nonsense"),  # what the memory itself checks
+    ("recall", {"query": "x", "since": "2024-02-01", "until": "2024-01-01"}, "before"),
+    ("forget", {"session": "s", "everything": True}, "exactly one of"),
+]
 
 
-@pytest.mark.parametrize(
-    "params",
-    [{"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"after": -1}, {"nonsense": 1}, {"metadata": "{"}],
-)
-def test_parameters_that_do_not_fit(shared_client, params):
-    """422, an unknown one too: a misspelt filter must not look like an answer."""
-    problem(shared_client.get("/v1/memory/messages", params={**ANN, **params}), 422, "invalid-input")
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "name", "words"),
-    [
-        ("recall", {"query": "x", "metadata": {"$nonsense": 1}}, "invalid-input", "nonsense"),
-        ("recall", {"query": "x", "since": "2024-02-01", "until": "2024-01-01"}, "invalid-input", "before"),
-        ("messages", {"messages": [{"content": [{"type": "text"}]}]}, "invalid-message", "content"),
-    ],
-)
-def test_what_only_memory_can_check(shared_client, path, body, name, words):
-    """Its own words come through, with the name of the kind of error."""
-    answer = shared_client.post(f"/v1/memory/{path}", params=ANN, json=body)
-    assert words in problem(answer, 422, name)["detail"]
+@pytest.mark.parametrize(("path", "body", "words"), REFUSED)
+def test_what_does_not_fit(shared_client, path, body, words):
+    """422, with each fault and its place; a misspelt filter must not look like an answer."""
+    address = f"/v1/memory/{path}{'&' if '?' in path else '?'}user=ann"
+    answer = shared_client.get(address) if body is None else shared_client.post(address, json=body)
+    problem(answer, 422, "invalid-input")
+    assert words in answer.text
 
 
 def test_somebody_must_be_named(shared_client):

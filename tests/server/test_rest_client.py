@@ -29,17 +29,29 @@ def remote(address):
         yield remote
 
 
+def as_sent(unit):
+    """A passage without what only the library says of it."""
+    old = unit.outdated and replace(unit.outdated, rule="", instead="", newest=0)
+    return replace(unit, channels=(), place=0, ids=(), outdated=old)
+
+
 def talk(memory):
     """Talk to a memory, by whatever door; what it gave."""
     said = [
         Message("I moved to Lisbon in May.", time=NOON, id="a/1"),
         {"role": "assistant", "content": "How do you like Lisbon?", "time": NOON, "id": "a/2"},
         {"role": "user", "content": "I play the piano.", "time": NOON, "session": "music", "id": "a/3"},
+        *(
+            {"content": f"My rent is {rent}.", "time": NOON, "session": "rent", "id": f"rent/{rent}"}
+            for rent in ("790 a month", "835 a month now")
+        ),
     ]
     added = memory.add(said, user="ann", session="moving")
     corrected = memory.update("a/3", "I play the cello.", user="ann", metadata={"why": "slip"})
     recalled = memory.recall("Where does Ann live?", user="ann", budget_tokens=500, now=NOON)
     answer = memory.ask("Where does Ann live?", user="ann", rounds=1, now=NOON)
+    rent = memory.recall(messages=[said[0], {"role": "user", "content": "What is my rent?"}], user="ann")
+    assert any(unit.outdated for unit in rent.evidence)
     narrowed = Filter(session="moving", roles=["user"], since=datetime(2024, 1, 1, tzinfo=UTC), metadata={})
     user = memory.user("ann")
     note = user.profile.add("constraint", "No nuts.")
@@ -52,7 +64,8 @@ def talk(memory):
             recalled.confidence,
             [cited.seq for cited in recalled.citations],
         ),
-        "evidence": [replace(unit, channels=(), place=0, ids=()) for unit in recalled.evidence],
+        "rent": rent.text,
+        "evidence": [as_sent(unit) for unit in (*recalled.evidence, *rent.evidence)],
         "answer": (answer.text, answer.known, answer.citations, answer.evidence.text, answer.calls),
         "sure": memory.search("Lisbon", user="ann").confidence,
         "found": [

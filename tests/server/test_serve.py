@@ -99,27 +99,6 @@ def test_it_says_where_and_for_whom_and_ends_in_order(memory_path):
         assert len(memory.messages(user="ann")) == 1
 
 
-@pytest.mark.wide
-def test_it_maintains_and_recalls_the_views_that_it_is_told(memory_path, upstream):
-    """`--view chunks`: what is written through the gateway becomes chunks, and these are recalled."""
-    told = [f"Is it you? Clock number {i} of Otto is worth {i} hundred crowns." for i in range(90)]
-    with Memory(memory_path) as memory:
-        memory.add(told, user="ann")
-    options = ("--upstream", upstream.url, "--view", "chunks", "--processes", "0")
-    with serving_process(memory_path, *options) as (_, base):
-        until = time.monotonic() + 60
-        while "chunks" not in (stats := httpx2.get(f"{base}/v1/memory/stats", params={"user": "ann"}).text):
-            assert time.monotonic() < until, stats
-            time.sleep(0.2)
-        body = {"model": "fake", "messages": [{"role": "user", "content": "What is clock number 3 worth?"}]}
-        sent, memory = "", {"user": "ann", "session": "new", "views": ["chunks"]}
-        while "Clock number 3 of Otto" not in sent or "Is it you? Clock number 3 of" in sent:
-            assert time.monotonic() < until, sent
-            httpx2.post(f"{base}/v1/chat/completions", json=body | {"memory": memory}, timeout=60)
-            sent = upstream.last.body.decode()
-            time.sleep(0.1)
-
-
 UPSTREAM = ("--upstream", "http://127.0.0.1:1/v1")
 REFUSED = [
     (("--port", "99999"), "error: port must be a number from 0 to 65535, not 99999"),

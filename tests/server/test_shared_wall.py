@@ -7,11 +7,9 @@ from html import unescape
 import pytest
 from doors import ACTIONS, filled
 from doors import doors as opened_doors
-from typer.testing import CliRunner
 
 from zibaldone import Memory, NotGranted
 from zibaldone.adapters.rest import RestMemory
-from zibaldone.cli.app import app
 from zibaldone.server.rest import OPERATIONS
 from zibaldone.testing import ScriptedModel
 
@@ -225,21 +223,3 @@ def test_tools_name_a_shared_memory(doors):
     assert doors.tool("ann", "remember", content="Friday.", scope=TEAM).startswith("Kept")
     assert "Friday" not in doors.tool("bob", "recall", query="When is the design review? Friday?")
     assert doors.rest("admin", "GET", "messages", user=TEAM).json()["messages"][-1]["name"] == "ann"
-
-
-def test_the_command_line_grants(doors):
-    """What it says is what the other doors have."""
-
-    def run(*words):
-        return CliRunner().invoke(app, words, env={"ZIBALDONE_MEMORY": str(doors.home)})
-
-    assert (
-        run("admin", "grant", TEAM, "--user", "ann", "--write").stdout == f"ann may read and write {TEAM}\n"
-    )
-    assert TEAM in run("admin", "grants", "--user", "ann").stdout
-    assert f"[shared {TEAM}]" in run("recall", REVIEW["query"], "--user", "ann").stdout
-    assert run("add", "Friday.", "--user", TEAM, "--by", "ann").exit_code == 0
-    assert run("add", "Friday.", "--user", TEAM, "--by", "bob").exit_code == 2
-    assert run("admin", "revoke", TEAM, "--user", "ann").exit_code == 0
-    assert "Thursday" not in run("recall", REVIEW["query"], "--user", "ann").stdout
-    assert run("admin", "revoke", TEAM, "--user", "ann").exit_code == 2

@@ -117,7 +117,7 @@ def _set_up_process() -> None:
     import logging
     import sys
 
-    from zibaldone.server.heap import share_heaps
+    from zibaldone.server.chores import share_heaps
 
     share_heaps()
     sys.setswitchinterval(_SWITCH_S)

@@ -105,7 +105,7 @@ class Outdated:
 
     since: datetime | None  # time of the message that says otherwise; None: unknown
     by: int  # its seq
-    rule: str  # the rule or model that noticed it
+    rule: str = ""  # the rule or model that noticed it; "" from a server, which does not say
     sentence: str = ""  # the sentence that holds no more, if the text has others
     instead: str = ""  # a few words that hold now; "" if the recall may not show them
     newest: int = 0  # the seq of the message that says so

@@ -20,7 +20,7 @@ from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.log.audit import note_read
 from zibaldone.log.retention import drop_named_sessions
 from zibaldone.storage.database import Database
-from zibaldone.text.purgeable_cache import drop_texts, forget_texts, sweeping
+from zibaldone.text.purgeable_cache import forget_texts, sweeping
 from zibaldone.views.base import Counted, ViewStore
 from zibaldone.views.user_cache import drop_forgotten, users_held
 
@@ -150,7 +150,7 @@ def clear_caches(database: Database) -> None:
 
     The user's next recall here would do the same, but may never come.
     """
-    drop_texts()
+    forget_texts()
     if database.keyring is not None:
         database.keyring.let_go()
     _drop_stale(database)

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+from anyio import CapacityLimiter
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core.threads import in_thread
+from zibaldone.core.threads import in_thread, in_thread_of
 from zibaldone.errors import StorageBusy, StorageUnreachable
 from zibaldone.log.audit import acting
 from zibaldone.server.keys import PREFIX, KeyStore
@@ -26,7 +27,7 @@ from zibaldone.server.settings import MemoryMode, ServerSettings
 
 T = TypeVar("T")
 _KEY_S = 3.0  # for which a request to the gateway waits for the key table
-_MOST_LATE = 16  # late reads of the key table that may still run; then no more are begun
+_MOST_READS = 16  # of the key table for the gateway that run at once: late ones hold nobody else up
 _logger = logging.getLogger(__name__)
 # Monitoring has no key; none of these paths shows a memory.
 _OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
@@ -50,9 +51,7 @@ class Principal:
     read_only: bool = False
     key_id: str | None = None  # None: no key was needed
     memory_mode: MemoryMode | None = None  # None: the server's
-    # True if the key table could not be read: nothing is recalled, and nothing is stored before
-    # `request.state.is_open` says that no key is needed.
-    is_presumed: bool = False
+    is_presumed: bool = False  # True if the key table could not be read: nothing is recalled or stored
     by: str | None = None  # who acts, by a grant, in the shared memory `user`; None: it is their own
 
     def whose(self, user: str | None) -> str:
@@ -106,7 +105,7 @@ class Access:
 
     def __init__(self, app: ASGIApp, *, settings: ServerSettings, keys: KeyStore) -> None:
         self._app, self._settings, self._keys = app, settings, keys
-        self._late: set[asyncio.Task[Any]] = set()  # late reads of the key table that still run
+        self._reads = CapacityLimiter(_MOST_READS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Authenticate and pass on, or raise a Problem."""
@@ -116,10 +115,7 @@ class Access:
             _check_origin(headers)
             principal = await self._principal(headers, scope["path"])
             if principal:
-                state = scope.setdefault("state", {})
-                state["principal"] = principal
-                if principal.is_presumed:
-                    state["is_open"] = partial(self._is_open, scope["path"])
+                scope.setdefault("state", {})["principal"] = principal
                 with acting(_door(scope["path"]), principal.key_id):
                     await self._app(scope, receive, send)
                 return
@@ -178,31 +174,16 @@ class Access:
             _logger.warning("whether keys are needed by now is not known: %s", error)
             return None
 
-    async def _is_open(self, path: str) -> bool:
-        """True if no key is needed, read again. Raises StorageError if that is still unknown."""
-        return not await self._looked_up(path, self._keys.exist, self._settings.recall_timeout_ms / 1000)
-
     async def _looked_up(self, path: str, look: Callable[[], T], within_s: float) -> T:
-        """Return `look()`; for the gateway within a time limit.
-
-        A late read goes on in its thread. Raises StorageBusy if it is late, or if many are.
-        """
+        """Return `look()`; for the gateway within a time limit. Raises StorageBusy if it is late."""
         if not _is_gateway(path):
             return await in_thread(look)
-        if len(self._late) >= _MOST_LATE:
-            raise StorageBusy("the keys of this server cannot be read: earlier looks at them still wait")
-        task = asyncio.ensure_future(in_thread(look))
+        task = asyncio.ensure_future(in_thread_of(self._reads, look))
         done, _ = await asyncio.wait([task], timeout=within_s)
         if not done:
-            self._late.add(task)
-            task.add_done_callback(self._caught_up)
+            task.cancel()  # a read that has begun goes on in its thread
             raise StorageBusy(f"the keys of this server could not be read within {within_s:g} s: try again")
         return task.result()
-
-    def _caught_up(self, task: asyncio.Task[Any]) -> None:
-        self._late.discard(task)
-        if not task.cancelled():
-            task.exception()  # retrieved, or asyncio would log it
 
 
 def _is_gateway(path: str) -> bool:

@@ -31,9 +31,8 @@ except ModuleNotFoundError as error:
 
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
-from zibaldone.server.chores import repeatedly, sync_caches
+from zibaldone.server.chores import freeze_objects, repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
-from zibaldone.server.heap import freeze_objects
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import Limits, impatient
 from zibaldone.server.live import Live

@@ -189,26 +189,10 @@ _GIVEN_AS: dict[str, JsonValue] = {
 
 
 def _with_alternatives(operation: Operation, parts: Sequence[Parameter]) -> type[InputShape]:
-    """The base of a body that needs exactly one, or at least one, of these fields."""
-    *names, last = (part.name for part in parts)
-    rule = "oneOf" if operation.one_of else "anyOf"
+    """The base of a body that needs exactly one, or at least one, of these fields, which the memory checks."""
+    given = {part.name: _GIVEN_AS.get(part.kind, {"type": "string"}) for part in parts}
 
     class Alternatives(InputShape):
-        model_config = _alternatives(
-            rule, {part.name: _GIVEN_AS.get(part.kind, {"type": "string"}) for part in parts}
-        )
-
-        @model_validator(mode="after")
-        def _has_one(self) -> Alternatives:
-            given = sum(_is_given(part, getattr(self, part.name)) for part in parts)
-            if operation.one_of and given != 1:
-                raise ValueError(f"give exactly one of {', '.join(names)} and {last}")
-            if not given:
-                raise ValueError(f"give {', '.join(names)} or {last}")
-            return self
+        model_config = _alternatives("oneOf" if operation.one_of else "anyOf", given)
 
     return Alternatives
-
-
-def _is_given(part: Parameter, value: object) -> bool:
-    return bool(value) if part.kind in ("flag", "messages") else value is not None

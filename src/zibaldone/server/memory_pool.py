@@ -14,7 +14,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -27,12 +26,9 @@ from zibaldone.core.child_process import started
 from zibaldone.core.deadline import with_time_left
 from zibaldone.core.telemetry import carried
 from zibaldone.core.threads import in_thread
-from zibaldone.engine.forgetting import clear_caches
-from zibaldone.errors import StorageUnreachable, ZibaldoneError
+from zibaldone.errors import StorageUnreachable
 from zibaldone.log import audit
 from zibaldone.server.pool_process import (
-    CLEAR_CACHES,
-    FORGOTTEN,
     LENGTH,
     READY,
     CallAnswer,
@@ -40,7 +36,6 @@ from zibaldone.server.pool_process import (
     MemoryOpening,
     framed,
 )
-from zibaldone.text.purgeable_cache import emptied
 from zibaldone.views.unit_cache import index_bytes
 
 _COMMAND = "from zibaldone.server.pool_process import main; main()"
@@ -60,21 +55,13 @@ class MemoryPool(AsyncMemory):
     Recalls come without the scores of messages that were not chosen (`why_not`).
     """
 
-    def __init__(
-        self,
-        memory: AsyncMemory,
-        place: Path,
-        processes: int,
-    ) -> None:
+    def __init__(self, memory: AsyncMemory, place: Path, processes: int) -> None:
         """`memory` is the server's own, opened at `place`; its owner closes it."""
         self._inner = wrapped(memory)
         config = self._inner._wiring.config  # noqa: SLF001 - as that memory was opened
         share_mb = max(1, index_bytes(config.index_mb) // processes // 10**6)
         opening = MemoryOpening(place, settings.key(), replace(config, background=False, index_mb=share_mb))
-        self._processes = [_Process(opening, number, self._on_forgotten) for number in range(processes)]
-        self._clearing: asyncio.Task[None] | None = None
-        self._is_stale = False
-        emptied(self)
+        self._processes = [_Process(opening, number) for number in range(processes)]
 
     @property
     def size(self) -> int:
@@ -93,27 +80,6 @@ class MemoryPool(AsyncMemory):
     async def close(self) -> None:
         """End the processes after the calls under way."""
         await asyncio.gather(*(process.close() for process in self._processes))
-        if self._clearing is not None:
-            await asyncio.wait([self._clearing])
-
-    def cache_clear(self) -> None:
-        """Clear the caches of all processes, after something was forgotten here."""
-        for process in self._processes:
-            process.notify(CLEAR_CACHES)
-
-    def _on_forgotten(self) -> None:
-        """Clear the caches here and in all processes, after one of them has forgotten something."""
-        self._is_stale = True
-        if self._clearing is None or self._clearing.done():
-            self._clearing = asyncio.get_running_loop().create_task(self._clear())
-
-    async def _clear(self) -> None:
-        while self._is_stale:
-            self._is_stale = False
-            try:
-                await in_thread(clear_caches, self._inner._database)  # noqa: SLF001 - not public
-            except ZibaldoneError as error:
-                _logger.warning("forgotten texts are still in memory (%s)", type(error).__name__)
 
     async def _for_user(self, method: Callable[..., T], **options: Any) -> T:
         """Call in the user's process; if it ends meanwhile, messages that have ids are stored from here."""
@@ -130,15 +96,8 @@ class MemoryPool(AsyncMemory):
 class _Process:
     """One process of the pool, started again after it has ended."""
 
-    def __init__(
-        self,
-        opening: MemoryOpening,
-        number: int,
-        on_forgotten: Callable[[], None],
-    ) -> None:
-        """`on_forgotten` is called after the process has forgotten something by itself."""
+    def __init__(self, opening: MemoryOpening, number: int) -> None:
         self._opening, self._number = opening, number
-        self._on_forgotten = on_forgotten
         self._process: subprocess.Popen[bytes] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
@@ -146,7 +105,6 @@ class _Process:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._calls = READY
         self._retry_at = 0.0
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
 
     async def call(self, method: str, options: Mapping[str, Any]) -> Any:
@@ -162,17 +120,6 @@ class _Process:
             return await future
         finally:
             self._waiting.pop(number, None)
-
-    def notify(self, method: str) -> None:
-        """Call from any thread without waiting for the answer; does nothing if the process does not run."""
-
-        def write() -> None:
-            if self._writer is not None:
-                self._writer.write(framed(MemoryCall(-1, method, {}, audit.actor())))
-
-        if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed, and so are the processes
-                self._loop.call_soon_threadsafe(write)
 
     async def connected(self) -> asyncio.StreamWriter:
         """Return the connection after the process has opened the memory; starts it if it does not run."""
@@ -198,7 +145,6 @@ class _Process:
                 await asyncio.wait([self._reading])
 
     async def _start(self) -> None:
-        self._loop = asyncio.get_running_loop()
         await self._join()  # the process that has ended
         ours, theirs = socket.socketpair()
         with theirs:
@@ -226,9 +172,6 @@ class _Process:
         try:
             while True:
                 answer = await _next_answer(reader)
-                if answer.number == FORGOTTEN:
-                    self._on_forgotten()
-                    continue
                 waiting = self._waiting.get(answer.number)
                 if waiting is None or waiting.done():
                     continue

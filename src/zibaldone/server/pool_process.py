@@ -22,7 +22,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,20 +29,15 @@ from zibaldone.api.config import Config
 from zibaldone.api.memory import Memory
 from zibaldone.core.deadline import with_time_left
 from zibaldone.core.telemetry import continuing
-from zibaldone.engine.forgetting import clear_caches
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.chores import sync_caches
-from zibaldone.server.heap import freeze_objects, share_heaps
+from zibaldone.server.chores import freeze_objects, share_heaps, sync_caches
 from zibaldone.server.otlp import export_telemetry
-from zibaldone.text.purgeable_cache import telling_forgettings
 from zibaldone.views.user_cache import users_held
 
 LENGTH = struct.Struct(">Q")  # before each pickle
 READY = 0  # number of the first answer: the memory is open
-CLEAR_CACHES = "clear_caches"  # called after the server has forgotten something; its answer is not waited for
-FORGOTTEN = -2  # number of an unsolicited answer: this process has forgotten something, as by retention
 _THREADS = 8
 _POLL_S = 30.0  # between two scans for messages that other processes have added
 _SWITCH_S = 0.0005  # so that an add does not wait for a recall
@@ -60,7 +54,7 @@ class MemoryOpening:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCall:
-    """A call of a method of Memory, such as "recall" or "admin.stats", or of CLEAR_CACHES."""
+    """A call of a method of Memory, such as "recall"."""
 
     number: int
     method: str
@@ -110,7 +104,7 @@ def main() -> None:
 
 def answer_calls(connection: socket.socket, calls: BinaryIO, memory: Memory) -> None:
     """Answer calls until the server is gone; while nobody waits, take in what was added."""
-    sending, clearing = threading.Lock(), threading.Event()
+    sending = threading.Lock()
     under_way: set[int] = set()  # numbers of calls
     added: dict[str, None] = {}  # users to whom was added
 
@@ -123,8 +117,6 @@ def answer_calls(connection: socket.socket, calls: BinaryIO, memory: Memory) -> 
             pass  # the server is gone
 
     def answer(call: MemoryCall, received: float) -> None:
-        if call.method == CLEAR_CACHES:
-            clearing.clear()  # later forgettings need another call
         send(answer_call(memory, replace(call, options=with_time_left(call.options, received))))
         under_way.discard(call.number)
         if call.method == "add":
@@ -133,16 +125,9 @@ def answer_calls(connection: socket.socket, calls: BinaryIO, memory: Memory) -> 
             with suppress(KeyError):  # another thread has taken the last
                 _preload(memory, added.popitem()[0])
 
-    with (
-        telling_forgettings(lambda: send(CallAnswer(FORGOTTEN, None))),
-        ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads,
-    ):
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="zibaldone-call") as threads:
         while (call := _read(calls)) is not None:
             assert isinstance(call, MemoryCall)
-            if call.method == CLEAR_CACHES:
-                if clearing.is_set():
-                    continue  # the call that waits clears for this one, too
-                clearing.set()
             under_way.add(call.number)
             threads.submit(answer, call, time.monotonic())
 
@@ -157,11 +142,8 @@ def _preload(memory: Memory, user: str) -> None:
 def answer_call(memory: Memory, call: MemoryCall) -> CallAnswer:
     """Call the memory; an error becomes a failed answer."""
     try:
-        if call.method == CLEAR_CACHES:
-            clear_caches(memory._database)  # noqa: SLF001 - not public
-            return CallAnswer(call.number, None)
         with continuing(call.carrier), acting(call.actor.door, call.actor.key):
-            value = attrgetter(call.method)(memory)(**call.options)
+            value = getattr(memory, call.method)(**call.options)
         return CallAnswer(call.number, _without_scores(value) if isinstance(value, Recall) else value)
     except Exception as error:  # noqa: BLE001 - the process border: the caller raises it
         return _failure(call.number, error)

@@ -25,7 +25,6 @@ class Emptied(Protocol):
 
 
 _caches: WeakSet[Emptied] = WeakSet()
-_tellers: list[Callable[[], None]] = []
 _numbers = count(1)
 _forgettings = [0]  # the number of the last one
 
@@ -47,26 +46,9 @@ def emptied(cache: Emptied) -> None:
 
 
 def forget_texts() -> None:
-    """Empty the caches and notify listeners, after this process has forgotten something."""
-    drop_texts()
-    for tell in tuple(_tellers):
-        tell()
-
-
-def drop_texts() -> None:
-    """Empty the caches; readers inside `sweeping` empty them again at their end."""
+    """Empty the caches, after something was forgotten; readers inside `sweeping` do so again at their end."""
     _forgettings[0] = next(_numbers)
     _empty()
-
-
-@contextmanager
-def telling_forgettings(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` whenever this process forgets, during the block; not when it follows another process."""
-    _tellers.append(tell)
-    try:
-        yield
-    finally:
-        _tellers.remove(tell)
 
 
 @contextmanager

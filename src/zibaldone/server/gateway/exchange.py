@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from starlette.datastructures import Headers
 
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.errors import InvalidInput, RecallGivenUp
+from zibaldone.errors import RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
@@ -106,18 +106,11 @@ class GatewayExchange:
     options: MemoryOptions
     read_only: bool
     is_retry: bool
-    # Asks again whether no key is needed, where that was unknown; None: the request is authorized.
-    is_open: Callable[[], Awaitable[bool]] | None = None
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
-
-    @property
-    def may_recall(self) -> bool:
-        """True if the model may see the memory."""
-        return self.options.enable_retrieval and self.is_open is None
 
     async def admit(self) -> str:
         """Return the body for the upstream with the recalled text, and begin to store the new turns."""
@@ -126,10 +119,8 @@ class GatewayExchange:
         self.admitted = self._admitted(turns)
         self.report.session = self.admitted.session
         replaced = {}
-        if self.may_recall and self.options.mode is not MemoryMode.TOOL:
+        if self.options.enable_retrieval and self.options.mode is not MemoryMode.TOOL:
             replaced = await self._recalled(turns)
-        elif not self.may_recall and self.options.enable_retrieval:
-            self._degrade("keys_unknown", "nothing is recalled: whether that needs a key could not be read")
         if self.options.enable_writeback and not self.read_only:
             self._storing = self.services.background.start(self._store())
         elif self.read_only and self.options.enable_writeback:
@@ -170,8 +161,6 @@ class GatewayExchange:
 
     async def _store(self) -> str:
         with self.services.metrics.queued(), self.services.metrics.stage("write_back"):
-            if self.is_open is not None and not await self.is_open():
-                raise InvalidInput("this server needs a key by now")
             return await self.services.recorder.store(self.admitted)
 
     async def _store_answer(

@@ -47,6 +47,7 @@ _OWN = "/v1/memory/"
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _LATER = ("queued", "in_progress")  # statuses of a response that is computed in the background
 _DRAIN_S = 30.0
+_KEYS_UNKNOWN = "nothing is recalled or stored: whether that needs a key could not be read"
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -107,6 +108,10 @@ class Gateway:
             off = "a task of the client's own, no turn"
         if scope is None or off:
             return await self._relay(request, wire.path, encoded(without_member(body)), _off(off))
+        if principal.is_presumed:
+            self._services.metrics.degraded("keys_unknown")
+            report = MemoryReport(MemoryStatus.DEGRADED, [_KEYS_UNKNOWN])
+            return await self._relay(request, wire.path, encoded(without_member(body)), report)
         exchange = GatewayExchange(
             self._services,
             wire,
@@ -115,7 +120,6 @@ class Gateway:
             options,
             principal.read_only,
             is_retry=is_retry(headers),
-            is_open=request.state.is_open if principal.is_presumed else None,
         )
         content = await exchange.admit()
         loop = await tool_loop(exchange, content)

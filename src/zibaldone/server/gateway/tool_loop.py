@@ -224,7 +224,7 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
 
     `content` is the request without the tool.
     """
-    if exchange.options.mode is MemoryMode.CONTEXT or not exchange.may_recall:
+    if exchange.options.mode is MemoryMode.CONTEXT or not exchange.options.enable_retrieval:
         return None
     body, services = exchange.body, exchange.services
     rounds = exchange.wire.rounds(body)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from zibaldone.api.aio import AsyncMemory
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import ZibaldoneError
 from zibaldone.server.problems import problem_of
@@ -58,7 +57,6 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
-        self._preloaded: set[str] = set()
 
     def start(
         self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[Report]], deletions: int
@@ -89,19 +87,10 @@ class Jobs:
                 job.is_running = False
                 job.ended.set()
 
-        self._run(run())
+        task = asyncio.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return job
-
-    def preload(self, memory: AsyncMemory, user: str) -> None:
-        """Load a user's index in the background, once, before the first word is typed."""
-
-        async def load() -> None:
-            with suppress(ZibaldoneError):  # a search will raise it
-                await memory.user(user).preload()
-
-        if user not in self._preloaded:
-            self._preloaded.add(user)
-            self._run(load())
 
     async def wait_briefly(self, job: Job) -> None:
         """Wait for a job that ends soon, so that its page shows the result."""
@@ -127,8 +116,3 @@ class Jobs:
         self._is_stopping = True
         if self._tasks:
             await asyncio.wait(set(self._tasks))
-
-    def _run(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

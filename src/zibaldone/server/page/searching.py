@@ -45,7 +45,6 @@ async def search(call: PageCall) -> Response:
         values["session_title"] = titles.get(filters["session"], "one session")
     if not query:
         sessions, total = await call.memory.user(call.user).titled_sessions(limit=_RECENT)
-        call.jobs.preload(call.memory, call.user)
         template = "recent.html" if call.is_fragment else "home.html"
         return call.page(template, **values, sessions=sessions, total=total)
     limit, source = call.number("limit", _PASSAGES, most=_MOST_PASSAGES), filters["source"]

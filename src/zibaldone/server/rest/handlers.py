@@ -201,6 +201,8 @@ async def profile(call: RestCall) -> object:
 @handles("changeProfileEntry")
 async def change_entry(call: RestCall) -> object:
     opened, given = call.memory.user(call.user).profile, call.given
+    if [given["text"] is None, given["pinned"] is None, not given["retired"]].count(False) != 1:
+        raise InvalidInput("give exactly one of text, pinned and retired")
     entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
     if entry is None:
         raise Problem(404, "no-entry", "the profile has no entry of this id")
