@@ -6,18 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import zibaldone  # whose names are loaded when they are first used
 from zibaldone.api import settings
 from zibaldone.core.validation import count, flag, function, number, option
 from zibaldone.log.retention import Retention
 from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Ceilings
-
-if TYPE_CHECKING:
-    from zibaldone.views.chunks.config import MemAttention, Placement
-    from zibaldone.views.hierarchy.config import XMemory
-    from zibaldone.views.topics.config import Consolidation
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
@@ -54,10 +49,10 @@ class Config:
 
     tokenizer: Tokenizer | None = None
     ceilings: Ceilings | None = None  # None: the defaults
-    chunks: MemAttention | None = None
-    placement: Placement | None = None
-    hierarchy: XMemory | None = None
-    topics: Consolidation | None = None
+    chunks: zibaldone.MemAttention | None = None
+    placement: zibaldone.Placement | None = None
+    hierarchy: zibaldone.XMemory | None = None
+    topics: zibaldone.Consolidation | None = None
     maintained: Sequence[str] = MAINTAINED
     retention: Retention | None = None
     audit: bool = False
@@ -75,14 +70,10 @@ class Config:
         """Raises InvalidInput. Names of views are looked up when a memory is opened."""
         option("ceilings", self.ceilings, Ceilings)
         if (self.chunks, self.placement, self.hierarchy, self.topics) != (None,) * 4:
-            from zibaldone.views.chunks.config import MemAttention, Placement
-            from zibaldone.views.hierarchy.config import XMemory
-            from zibaldone.views.topics.config import Consolidation
-
-            option("chunks", self.chunks, MemAttention)
-            option("placement", self.placement, Placement)
-            option("hierarchy", self.hierarchy, XMemory)
-            option("topics", self.topics, Consolidation)
+            option("chunks", self.chunks, zibaldone.MemAttention)
+            option("placement", self.placement, zibaldone.Placement)
+            option("hierarchy", self.hierarchy, zibaldone.XMemory)
+            option("topics", self.topics, zibaldone.Consolidation)
         option("retention", self.retention, Retention)
         flag("audit", self.audit)
         flag("background", self.background)

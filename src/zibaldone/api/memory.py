@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+import zibaldone  # whose names are loaded when they are first used
 from zibaldone import log
 from zibaldone.api import settings
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, Config
@@ -51,11 +52,8 @@ from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
 
-if TYPE_CHECKING:  # what is asked for less often than it takes to load
-    from zibaldone.api.admin import Admin
-    from zibaldone.api.builds import Builds
-    from zibaldone.api.user import User
-    from zibaldone.recall.ask import Answer, Asking, Step
+if TYPE_CHECKING:
+    from zibaldone.recall.ask import Asking
 
 T = TypeVar("T")
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
@@ -165,24 +163,18 @@ class Memory:
         return self._database.folder
 
     @property
-    def builds(self) -> Builds:
+    def builds(self) -> zibaldone.Builds:
         """Builds of views: rebuild, status, diff, switch, rollback, discard."""
-        from zibaldone.api.builds import Builds
-
-        return Builds(self._wiring)
+        return zibaldone.Builds(self._wiring)
 
     @property
-    def admin(self) -> Admin:
+    def admin(self) -> zibaldone.Admin:
         """Imports, retention, figures, checks and the worker, of all users."""
-        from zibaldone.api.admin import Admin
+        return zibaldone.Admin(self._wiring)
 
-        return Admin(self._wiring)
-
-    def user(self, name: Key) -> User:
+    def user(self, name: Key) -> zibaldone.User:
         """One user: profile, topics, items, sessions, export and import, retention."""
-        from zibaldone.api.user import User
-
-        return User(self._wiring, name)
+        return zibaldone.User(self._wiring, name)
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -356,8 +348,8 @@ class Memory:
         shared: Sequence[Key] | None = None,
         now: TimeLike | None = None,
         timeout_s: float | None = 120.0,
-        on_step: Callable[[Step], None] | None = None,
-    ) -> Answer:
+        on_step: Callable[[zibaldone.Step], None] | None = None,
+    ) -> zibaldone.Answer:
         """Answer a question, cited, by a model that may look into memory again: the memory's, or `chat`.
 
         It sees what a recall brings, and may ask for more up to `rounds` times, four queries at a time,
