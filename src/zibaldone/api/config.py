@@ -11,7 +11,6 @@ import zibaldone  # whose names are loaded when they are first used
 from zibaldone.api import settings
 from zibaldone.core.validation import count, flag, function, number, option
 from zibaldone.log.retention import Retention
-from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Ceilings
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
@@ -29,13 +28,11 @@ def now_utc() -> datetime:
 class Config:
     """The settings of a memory; each is checked here, and raises InvalidInput that names it.
 
-    `tokenizer` counts what budgets and recalled texts are in, such as that of the model which reads them;
-    None: the embedded one. It may be another one each time: what is stored does not depend on it. `ceilings`
-    limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy` and `topics`
-    theirs. `maintained` names the views that are kept in step with the log without being asked for; others
-    can still be maintained and recalled by name. `retention` is what goes by itself of users
-    for whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads,
-    writes and forgets. With `background`, threads maintain while the program does other things; `workers` is
+    `ceilings` limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy`
+    and `topics` theirs. `maintained` names the views that are kept in step with the log without being asked
+    for; others can still be maintained and recalled by name. `retention` is what goes by itself of users for
+    whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads, writes
+    and forgets. With `background`, threads maintain while the program does other things; `workers` is
     how many users, and how many model calls of one user, go side by side in a maintenance.
 
     `blocks` is a bucket for blocks of chunks and saved indexes, such as "s3://bucket/prefix" (extra `s3`):
@@ -47,7 +44,6 @@ class Config:
     reads at a time; None: as many as suit it.
     """
 
-    tokenizer: Tokenizer | None = None
     ceilings: Ceilings | None = None  # None: the defaults
     chunks: zibaldone.MemAttention | None = None
     placement: zibaldone.Placement | None = None

@@ -71,7 +71,7 @@ def chat() -> ChatModel | None:
         model,
         base_url=text("CHAT_BASE_URL"),
         api_key=text("CHAT_API_KEY"),
-        timeout_s=_number("CHAT_TIMEOUT_S", 60.0),
+        timeout_s=whole("CHAT_TIMEOUT_S", least=1) or 60.0,
     )
 
 
@@ -191,15 +191,4 @@ def whole(name: str, least: int = 0) -> int | None:
         number = least - 1
     if number is not None and number < least:
         raise InvalidInput(f"{_PREFIX}{name} must be a whole number of at least {least}, not {value!r}")
-    return number
-
-
-def _number(name: str, default: float) -> float:
-    value = text(name)
-    try:
-        number = default if value is None else float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise InvalidInput(f"{_PREFIX}{name} must be a number above 0, not {value!r}")
     return number
