@@ -200,15 +200,6 @@ def test_a_deleted_file_is_in_no_file(files, memory):
     assert not any(b"rumpelst" in part or b"abrakad" in part for part in content)
 
 
-def test_what_a_file_says_now_is_recalled(files, memory):
-    """Its newest version, and none before."""
-    files.create("/memories/locker.md", "The locker code is 1234.")
-    files.str_replace("/memories/locker.md", "1234", "9876")
-    text = memory.recall("What is the locker code?", user="ann", min_confidence=0).text
-    assert "9876" in text
-    assert "1234" not in text
-
-
 def test_users_do_not_see_each_others_files(files, memory):
     """Neither in a listing nor by path, and a deletion is of one's own."""
     files.create("/memories/a", "ann's")

@@ -49,6 +49,7 @@ def run(function):
 @pytest.mark.parametrize(("plain", "other"), PAIRS, ids=lambda cls: cls.__name__)
 def test_every_method_is_awaited(plain, other):
     """The same names, parameters, defaults, annotations and results; constructors are not awaited."""
+    assert inspect.signature(AsyncMemory.__init__) == inspect.signature(Memory.__init__)
 
     def members(cls):
         named = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
@@ -65,48 +66,29 @@ def test_every_method_is_awaited(plain, other):
             assert inspect.iscoroutinefunction(awaited) == (name != "from_env"), name
 
 
-def test_a_memory_is_opened_with_the_same_arguments():
-    """By its constructor, which is not awaited."""
-    assert inspect.signature(AsyncMemory.__init__) == inspect.signature(Memory.__init__)
+def answers(memory):
+    """One of each object that a memory gives, or what is awaited for it."""
+    ann = memory.user("ann")
+    return [
+        memory.add(TALK, user="ann"),
+        memory.search("Tulip number 3", user="ann"),
+        ann.sessions(),
+        ann.topics.documents(),
+        ann.profile.entries(),
+        ann.items.namespaces(),
+        memory.builds.status(user="ann"),
+        memory.admin.check(),
+    ]
 
 
 def test_behaviour(opened, tmp_path, clock):
-    """What Memory's methods give, those of what its properties give, and the arguments that they take."""
+    """What Memory's methods give, and those of what its properties give."""
 
     async def awaited():
-        memory = AsyncMemory(tmp_path / "async", config=Config(clock=clock))
-        assert memory.path == tmp_path / "async"
-        stored = await memory.add(TALK, user="ann")
-        steps = []
-        await memory.maintain(user="ann", views=["topics"], progress=lambda *done: steps.append(done))
-        ann = memory.user("ann")
-        assert ann.name == "ann"
-        assert steps[-1] == (6, 6)
-        return [
-            [(message.content, message.seq, message.time) for message in stored],
-            (await memory.recall("Tulip number 3", user="ann", min_confidence=0)).text,
-            await ann.sessions(),
-            await ann.topics.text("CURRENT"),
-            await ann.profile.entries(),
-            await ann.items.get(("a",), "b"),
-            (await memory.builds.status(user="ann")).serving,
-            await memory.admin.check(),
-        ]
+        async with AsyncMemory(tmp_path / "async", config=Config(clock=clock)) as memory:
+            return [await answer for answer in answers(memory)]
 
-    memory = opened("plain")
-    stored = memory.add(TALK, user="ann")
-    memory.maintain(user="ann", views=["topics"])
-    ann = memory.user("ann")
-    assert run(awaited) == [
-        [(message.content, message.seq, message.time) for message in stored],
-        memory.recall("Tulip number 3", user="ann", min_confidence=0).text,
-        ann.sessions(),
-        ann.topics.text("CURRENT"),
-        ann.profile.entries(),
-        ann.items.get(("a",), "b"),
-        memory.builds.status(user="ann").serving,
-        memory.admin.check(),
-    ]
+    assert run(awaited) == answers(opened("plain"))
 
 
 def test_errors(tmp_path):
@@ -145,20 +127,6 @@ def test_a_view_that_is_attached_is_asked_by_its_name(tmp_path):
     run(main)
 
 
-def test_many_at_once(tmp_path):
-    """Calls run beside each other in worker threads, and the event loop stays free."""
-
-    async def main():
-        async with AsyncMemory(tmp_path / "m") as memory:
-            async with anyio.create_task_group() as group:
-                for i in range(20):
-                    group.start_soon(partial(memory.add, f"Tulip {i}", user="ann"))
-                    group.start_soon(partial(memory.recall, "Tulip", user="ann"))
-            return [m.seq for m in await memory.messages(user="ann")]
-
-    assert run(main) == list(range(1, 21))
-
-
 class Slow(HashEmbedder):
     """An embedder whose vectors an add makes, and that waits until it is told to go on."""
 
@@ -173,23 +141,20 @@ class Slow(HashEmbedder):
         return super().embed(texts)
 
 
-@pytest.mark.parametrize("way", ["cancel", "wait_for"])
-def test_a_cancelled_add_is_waited_for(tmp_path, way):
+def test_a_cancelled_add_is_waited_for(tmp_path):
     """Asyncio's own cancelling, too, comes back when the write has ended: it never lands later."""
     embedder = Slow()
 
     async def main():
         memory = AsyncMemory(tmp_path / "m", embedder=embedder)
-        add = memory.add("Tulip", user="ann")
-        task = asyncio.ensure_future(asyncio.wait_for(add, 0.05) if way == "wait_for" else add)
+        task = asyncio.ensure_future(memory.add("Tulip", user="ann"))
         assert await asyncio.to_thread(embedder.begun.wait, 30)
-        if way == "cancel":
-            task.cancel()
+        task.cancel()
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asyncio.shield(task), 0.2)
         assert not task.done()
         embedder.go_on.set()
-        with pytest.raises(TimeoutError if way == "wait_for" else asyncio.CancelledError):
+        with pytest.raises(asyncio.CancelledError):
             await task
         assert [m.content for m in await memory.messages(user="ann")] == ["Tulip"]
         await memory.close()

@@ -1,12 +1,7 @@
-"""Where things nearly go wrong: narrow budgets, sessions, pickles, forks, foreign embedders."""
+"""Where things nearly go wrong: pickles, indexes in memory, foreign embedders."""
 
 import dataclasses
-import os
 import pickle
-import signal
-import sys
-
-import pytest
 
 from zibaldone import StorageBusy
 from zibaldone.testing import HashEmbedder
@@ -33,13 +28,6 @@ def test_what_was_forgotten_leaves_this_process(memory):
     index = memory._wiring.messages._cache._slots.get("ann").index
     assert [unit.text for unit in index.units] == ["Our cat is called Mortimer."]
     assert not index.lexical.df("zebra")
-
-
-def test_strangers_take_no_room(memory):
-    """Asking for users who have nothing keeps nothing of them."""
-    for number in range(50):
-        assert not memory.recall("anything at all", user=f"ghost {number}")
-    assert not len(memory._wiring.messages._cache._slots)
 
 
 class Unplugged(HashEmbedder):
@@ -69,33 +57,3 @@ def test_a_failure_behind_the_commit_is_not_told_as_a_failure(memory, monkeypatc
     monkeypatch.setattr("zibaldone.engine.maintenance.advance", busy)
     stored = memory.add([{"content": "One.", "id": "1"}, {"content": "Two.", "id": "2"}], user="ann")
     assert [message.seq for message in stored] == [1, 2]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
-def test_a_child_does_not_wait_for_its_parents_locks(memory):
-    """A fork while another thread recalls leaves a child that can recall."""
-    memory.add("Our cat is called Mortimer.", user="ann")
-    memory.recall("cat", user="ann")
-    with memory._wiring.messages._cache._slots.get("ann").lock:
-        child = os.fork()
-        if not child:
-            signal.alarm(20)
-            found = memory.recall("What is our cat called?", user="ann")
-            os._exit(0 if "Mortimer" in found.text else 1)
-        assert os.waitpid(child, 0)[1] == 0
-
-
-def test_a_purge_that_did_not_happen_is_done_at_the_next_open(opened, monkeypatch):
-    """A process that dies between the deletion and the purge leaves nothing behind for good."""
-    memory = opened()
-    memory.add(["Our cat is called Mortimer.", "We paint on Friday."], user="ann")
-
-    def dies(_):
-        raise StorageBusy("as good as dead")
-
-    monkeypatch.setattr("zibaldone.storage.sqlite.SqliteDatabase.purge", dies)
-    assert not memory.forget(user="ann", seqs=[1]).purged
-    memory.close()
-    monkeypatch.undo()
-    again = opened()
-    assert all(b"Mortimer" not in path.read_bytes() for path in again.path.iterdir())

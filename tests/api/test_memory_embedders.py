@@ -62,14 +62,3 @@ def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
     embedder.gate.open()
     assert memory._wiring.worker.idle(30)
     assert view(memory) == {"units": 2, "vectors": 2, "lag": 0}
-
-
-def test_recall_goes_on_without_the_embedder(opened):
-    """When the embedder fails at a question, recall answers by words and says so in the trace."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(embedder=embedder)
-    memory.add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
-    embedder.failing = True
-    found = memory.recall("Who is the dentist?", user="ann")
-    assert found.evidence[0].sources == (1,)
-    assert "told to fail" in found.trace.views[0].note

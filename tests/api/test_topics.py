@@ -156,19 +156,6 @@ def test_the_wall(topics, small):
     assert not small.user("cid").topics.documents()
 
 
-def test_forgetting_what_was_edited(topics, small):
-    """No document keeps the old words, which the edit quotes, nor new ones of a forgotten edit."""
-    (edit,) = change(topics, "salmon and tuna", "salmon and trout").edits
-    small.forget(user="ann", seqs=[2])
-    assert "tuna" not in said(topics)
-    assert not any("tuna" in str(message.metadata) for message in small.messages(user="ann"))
-    small.forget(user="ann", seqs=[edit.seq])
-    assert "trout" not in said(topics)
-    small.builds.rebuild(user="ann", view="topics")
-    assert "salmon" not in said(topics)
-    assert small.admin.check().ok
-
-
 def test_an_added_line_comes_from_its_edit(topics, small):
     """A recall cites the editor's message, in a document as in CURRENT, and the line is forgotten with it."""
     for number, document in enumerate((topics.documents()[0], topics.document("CURRENT"))):
