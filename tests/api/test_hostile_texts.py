@@ -7,16 +7,6 @@ from zibaldone.views.base import Retrieved
 from zibaldone.views.units_view import UnitsView
 
 LENGTH = 100_000
-PIECES = {
-    "quotations never closed": "«a ",
-    "a word without end": "a",
-    "dates": "3 May 2023 and 2023-06-03 ",
-    "joined emoji": "👩\u200d",
-    "fences never closed": "```\nx = {1: 2};\n",
-    "wide marks": "。a ",
-}
-SHAPES = {name: (piece * LENGTH)[:LENGTH] for name, piece in PIECES.items()}
-SHAPES["distinct Chinese characters"] = "".join(chr(0x4E00 + i % 20_000) for i in range(LENGTH))
 
 
 class Reader(UnitsView):
@@ -47,9 +37,10 @@ def reader(memory):
     return memory.admin.attach(Reader)
 
 
-@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
-def test_readers_get_so_much_of_a_hostile_text(memory, reader, text):
+@pytest.mark.parametrize("piece", ["a", "«a ", "👩\u200d", "```\nx = {1: 2};\n"])
+def test_readers_get_so_much_of_a_hostile_text(memory, reader, piece):
     """The length of the message or the question bounds the work."""
+    text = (piece * LENGTH)[:LENGTH]
     memory.add(text, user="ann")
     memory.maintain(user="ann", views=["reader"])
     memory.recall(text, user="ann", views=["reader"])
