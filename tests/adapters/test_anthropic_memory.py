@@ -89,10 +89,8 @@ def test_every_answer_is_that_of_anthropics_own_tool(shared_memory, tmp_path_fac
     theirs = BetaLocalFilesystemMemoryTool(str(tmp_path_factory.mktemp("theirs")))
     ours = MemoryFiles(shared_memory, user=str(uuid4()))
     for command in commands:
-        (words, failed), (their_words, they_failed) = (
-            outcome(ours.run, command),
-            outcome(theirs.call, command),
-        )
+        words, failed = outcome(ours.run, command)
+        their_words, they_failed = outcome(theirs.call, command)
         assert failed == they_failed, command
         assert their_words is None or words == their_words, command
         for folder in ("d/e/f", "d/e", "d"):
@@ -121,21 +119,7 @@ def test_a_listing(files):
     ]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/memories/../etc/passwd",
-        "/memories/a/../../b",
-        "/memoriesx/a",
-        "memories/a",
-        "/etc/passwd",
-        "/memories/a\n0B\t/memories/forged",
-        "/memories/a\0",
-        "",
-        None,
-        7,
-    ],
-)
+@pytest.mark.parametrize("path", ["/memories/a/../../b", "/memoriesx/a", "/memories/a\n0B\t/memories/b", 7])
 def test_a_path_that_leads_out_is_refused(files, path):
     """By every command; nothing is stored."""
     for command in (
@@ -154,14 +138,10 @@ def test_a_path_that_leads_out_is_refused(files, path):
 @pytest.mark.parametrize(
     "command",
     [
-        {},
-        {"command": "format"},
-        {"command": "clear"},
-        {"command": "view"},
-        {"command": "view", "path": "/memories", "more": 1},
-        {"command": "create", "path": "/memories/a", "file_text": 7},
-        {"command": "create", "path": "/memories/a", "file_text": "\ud800"},
         "view",
+        {"command": "clear"},
+        {"command": "view", "path": "/memories", "more": 1},
+        {"command": "create", "path": "/memories/a", "file_text": "\ud800"},
     ],
 )
 def test_a_command_that_is_none_is_refused(files, command):

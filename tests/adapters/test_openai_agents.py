@@ -109,14 +109,6 @@ def test_any_item_comes_back(tmp_path_factory, items):
     anyio.run(check)
 
 
-async def test_settings_limit_the_history(amemory):
-    """`session_settings` say how much comes back unless the call does."""
-    session = MemorySession("s", amemory, user="ann", session_settings=SessionSettings(limit=1))
-    await session.add_items(ITEMS)
-    assert await session.get_items() == ITEMS[-1:]
-    assert await session.get_items(limit=3) == ITEMS[-3:]
-
-
 async def test_what_is_popped_or_cleared_is_forgotten(amemory, tmp_path):
     """Neither the log nor a recall has it any more."""
     session = MemorySession("s", amemory, user="ann")

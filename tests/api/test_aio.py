@@ -4,40 +4,17 @@ import asyncio
 import inspect
 import threading
 from functools import partial
+from typing import get_type_hints
 
 import anyio
 import pytest
 
-from zibaldone import (
-    Admin,
-    AsyncAdmin,
-    AsyncBuilds,
-    AsyncMemory,
-    AsyncUser,
-    Builds,
-    ClosedMemory,
-    Config,
-    InvalidInput,
-    Memory,
-    StaticEmbedder,
-    UnknownName,
-    User,
-)
-from zibaldone.api.documents import AsyncTopics, Topics
-from zibaldone.api.items import AsyncItems, Items
-from zibaldone.api.profile import AsyncProfile, Profile
+import zibaldone
+from zibaldone import AsyncMemory, ClosedMemory, Config, InvalidInput, Memory, StaticEmbedder, UnknownName
 from zibaldone.testing import HashEmbedder
 from zibaldone.views.messages import MessagesView
 
-PAIRS = [
-    (Memory, AsyncMemory),
-    (User, AsyncUser),
-    (Builds, AsyncBuilds),
-    (Admin, AsyncAdmin),
-    (Topics, AsyncTopics),
-    (Items, AsyncItems),
-    (Profile, AsyncProfile),
-]
+AWAITED = [name.removeprefix("Async") for name in zibaldone.__all__ if name.startswith("Async")]
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
 
 
@@ -46,8 +23,8 @@ def run(function):
     return anyio.run(function)
 
 
-@pytest.mark.parametrize(("plain", "other"), PAIRS, ids=lambda cls: cls.__name__)
-def test_every_method_is_awaited(plain, other):
+@pytest.mark.parametrize("name", AWAITED)
+def test_every_method_is_awaited(name):
     """The same names, parameters, defaults, annotations and results; constructors are not awaited."""
     assert inspect.signature(AsyncMemory.__init__) == inspect.signature(Memory.__init__)
 
@@ -55,7 +32,7 @@ def test_every_method_is_awaited(plain, other):
         named = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
         return {name: getattr(value, "__func__", value) for name, value in named.items()}
 
-    ours, theirs = members(plain), members(other)
+    ours, theirs = members(getattr(zibaldone, name)), members(getattr(zibaldone, f"Async{name}"))
     assert ours.keys() == theirs.keys()
     for name, method in ours.items():
         awaited = theirs[name]
@@ -64,6 +41,17 @@ def test_every_method_is_awaited(plain, other):
         elif name != "user":  # which gives an AsyncUser
             assert inspect.unwrap(awaited) is inspect.unwrap(method), name
             assert inspect.iscoroutinefunction(awaited) == (name != "from_env"), name
+
+
+@pytest.mark.parametrize("name", ["Config", *AWAITED])
+def test_annotations_can_be_evaluated(name):
+    """By whoever makes a form, a check or a client of them, though much is loaded late."""
+    owner = getattr(zibaldone, name)
+    get_type_hints(owner)
+    for member in vars(owner).values():
+        function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if callable(function):
+            get_type_hints(function)
 
 
 def answers(memory):

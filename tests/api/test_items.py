@@ -50,12 +50,14 @@ def test_any_name_and_any_json_come_back(shared_memory, namespace, key, value):
 
 
 def test_names_do_not_run_into_each_other(items):
-    """("a", "b") with key "c" is not ("a",) with key "b/c"."""
+    """("a", "b") with key "c" is not ("a",) with key "b/c"; a search is of a namespace and all below it."""
     items.put(("a", "b"), "c", {"n": 1})
     items.put(("a",), "b/c", {"n": 2})
     items.put(("a/b",), "c", {"n": 3})
+    items.put(("a", "bc"), "d", {"n": 4})
     assert items.get(("a", "b"), "c").value == {"n": 1}
     assert [item.value["n"] for item in items.search(("a", "b"))] == [1]
+    assert {item.value["n"] for item in items.search(("a",), query="n")} == {1, 2, 4}
 
 
 def test_a_search_ranks_by_what_items_say(items):
@@ -67,14 +69,6 @@ def test_a_search_ranks_by_what_items_say(items):
     assert [item.key for item in ranked] == ["drink", "sport", "secret"]
     assert ranked[0].score > ranked[1].score
     assert ranked[2].score is None
-
-
-def test_a_search_is_of_a_namespace_and_all_below_it(items):
-    """Items beside the namespace are not ranked."""
-    for name in ("tea", "tea2"):
-        items.put((name, "green"), "a", {"content": f"Sencha, {name}"})
-    assert [item.namespace for item in items.search(("tea",), query="sencha")] == [("tea", "green")]
-    assert [item.namespace for item in items.search(("tea",))] == [("tea", "green")]
 
 
 def test_pages_of_a_search_are_all_of_it(items):
