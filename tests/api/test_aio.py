@@ -10,9 +10,8 @@ import anyio
 import pytest
 
 import zibaldone
-from zibaldone import AsyncMemory, ClosedMemory, Config, InvalidInput, Memory, StaticEmbedder, UnknownName
+from zibaldone import AsyncMemory, ClosedMemory, Config, InvalidInput, Memory
 from zibaldone.testing import HashEmbedder
-from zibaldone.views.messages import MessagesView
 
 AWAITED = [name.removeprefix("Async") for name in zibaldone.__all__ if name.startswith("Async")]
 TALK = [{"id": str(i), "content": f"Tulip number {i}.", "session": str(i % 2)} for i in range(6)]
@@ -88,29 +87,6 @@ def test_errors(tmp_path):
                 await memory.forget(user="ann")
         with pytest.raises(ClosedMemory):
             await memory.users()
-
-    run(main)
-
-
-def test_a_view_that_is_attached_is_asked_by_its_name(tmp_path):
-    """Attached it can be recalled from; detached it is unknown."""
-
-    def second(database, tokenizer):
-        view = MessagesView(StaticEmbedder(), StaticEmbedder(), StaticEmbedder())
-        view.name = "second"
-        return view
-
-    async def main():
-        async with AsyncMemory(tmp_path / "m") as memory:
-            await memory.add(TALK, user="ann")
-            view = await memory.admin.attach(second)
-            found = await memory.recall("Tulip number 3", user="ann", views=["second"])
-            assert found.trace.views[0].view == "second"
-            with pytest.raises(InvalidInput, match="attached already"):
-                await memory.admin.attach(second)
-            await memory.admin.detach(view)
-            with pytest.raises(UnknownName):
-                await memory.recall("Tulip", user="ann", views=["second"])
 
     run(main)
 

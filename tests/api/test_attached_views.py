@@ -1,7 +1,8 @@
-"""Readers get so much of a text, whatever its shape; the log and the index have all of it."""
+"""Views of one's own: driven by the memory, and given so much of a text; the log and the index have all."""
 
 import pytest
 
+from zibaldone import InvalidInput, UnknownName
 from zibaldone.text.bounds import MESSAGE_CHARS_READ, QUESTION_CHARS_READ
 from zibaldone.views.base import Retrieved
 from zibaldone.views.units_view import UnitsView
@@ -35,6 +36,17 @@ class Reader(UnitsView):
 def reader(memory):
     """One that the memory drives."""
     return memory.admin.attach(Reader)
+
+
+def test_a_view_is_attached_once_and_asked_by_its_name(memory, reader):
+    """Detached it is unknown."""
+    with pytest.raises(InvalidInput, match="attached already"):
+        memory.admin.attach(Reader)
+    memory.recall("Tulip", user="ann", views=["reader"])
+    assert reader.asked == ["Tulip"]
+    memory.admin.detach(reader)
+    with pytest.raises(UnknownName):
+        memory.recall("Tulip", user="ann", views=["reader"])
 
 
 @pytest.mark.parametrize("piece", ["a", "«a ", "👩\u200d", "```\nx = {1: 2};\n"])
