@@ -102,16 +102,9 @@ class MemorySession:
 
     async def _items(self, most: int | None) -> list[tuple[int, TResponseInputItem]]:
         """The newest items, each with its message's seq; None or a negative number: all of them."""
-        last = most = most if most is not None and most >= 0 else None
-        session = Filter(session=self.session_id)
-        while True:
-            messages = await self._memory.messages(user=self._user, filter=session, last=last)
-            items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
-            if last is None or most is None or len(messages) < last:
-                return items
-            if len(items) >= most:
-                return items[len(items) - most :]
-            last *= 2  # some messages are no items
+        messages = await self._memory.messages(user=self._user, filter=Filter(session=self.session_id))
+        items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
+        return items if most is None or most < 0 else items[max(0, len(items) - most) :]
 
 
 def _to_message(item: Mapping[str, Any]) -> dict[str, Any]:
