@@ -163,19 +163,6 @@ def test_users_do_not_see_each_others_items(memory):
     assert memory.user("bea").items.get(("prefs",), "drink").value == {"content": "bea likes tea"}
 
 
-def test_items_go_along_with_an_export(memory, opened, tmp_path):
-    """They are messages: what is exported and imported has them, with their history."""
-    memory.user("ann").items.put(("prefs",), "drink", {"content": "tea"})
-    memory.user("ann").items.put(("prefs",), "drink", {"content": "water"})
-    memory.user("ann").export(path=tmp_path / "ann.jsonl")
-    other = opened("other")
-    other.user("ann").import_(tmp_path / "ann.jsonl")
-    assert [item.value["content"] for item in other.user("ann").items.history(("prefs",), "drink")] == [
-        "tea",
-        "water",
-    ]
-
-
 def test_a_session_of_an_items_name_is_no_item(memory, items):
     """A message in such a session is not taken for a document."""
     memory.add("hello", user="ann", session="zibaldone:items/prefs/drink")
