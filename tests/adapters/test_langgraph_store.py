@@ -126,6 +126,7 @@ def test_without_a_query_the_newest_come_first(store, clock):
         store.put(("ann",), key, {"at": str(clock())})
     assert [(item.key, item.score) for item in store.search(("ann",))] == [("1", None), ("2", None)]
     assert [item.key for item in store.search(("ann",), limit=1, offset=1)] == ["2"]
+    assert store.search(("ann",), filter={"size": {"$gt": 1}}) == []
 
 
 def test_awaited_calls_do_the_same(store):
