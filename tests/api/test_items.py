@@ -153,16 +153,6 @@ def test_an_item_is_put_again_and_not_corrected(memory, items):
     assert items.get((), "a").value == {"n": 2}
 
 
-def test_users_do_not_see_each_others_items(memory):
-    """The same names are other items, and neither search, list nor deletion crosses."""
-    for user in ("ann", "bea"):
-        memory.user(user).items.put(("prefs",), "drink", {"content": f"{user} likes tea"})
-    ann = memory.user("ann").items
-    assert [item.value for item in ann.search((), query="bea likes tea")] == [{"content": "ann likes tea"}]
-    ann.delete([(("prefs",), "drink")])
-    assert memory.user("bea").items.get(("prefs",), "drink").value == {"content": "bea likes tea"}
-
-
 def test_a_session_of_an_items_name_is_no_item(memory, items):
     """A message in such a session is not taken for a document."""
     memory.add("hello", user="ann", session="zibaldone:items/prefs/drink")
