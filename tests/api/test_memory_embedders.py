@@ -62,3 +62,20 @@ def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
     embedder.gate.open()
     assert memory._wiring.worker.idle(30)
     assert view(memory) == {"units": 2, "vectors": 2, "lag": 0}
+
+
+class Unplugged(HashEmbedder):
+    """An embedder of somebody else's, whose network is down."""
+
+    def embed(self, texts):
+        """Raise what a network raises."""
+        raise ConnectionError("no route to host")
+
+
+def test_an_embedder_that_raises_its_own_errors_loses_nothing(opened):
+    """The message is stored, and found by its words."""
+    memory = opened(embedder=Unplugged())
+    assert memory.add("Our cat is called Mortimer.", user="ann")[0].seq == 1
+    found = memory.recall("What is our cat called?", user="ann")
+    assert found.evidence[0].sources == (1,)
+    assert "no route to host" in found.trace.views[0].note or "lexical only" in found.trace.views[0].note
