@@ -95,8 +95,8 @@ class MemorySession:
         filter adds is sent and never stored. A fault of the memory is logged, and the request goes as it is.
         """
         given = data.model_data
-        said = (_read(cast("Mapping[str, Any]", item), self.session_id) for item in given.input)
-        turns = [{"role": message.role, "content": message.content} for message in said]
+        messages = (_read(cast("Mapping[str, Any]", item), self.session_id) for item in given.input)
+        turns = [{"role": message.role, "content": message.content} for message in messages]
         recalled = await recalled_for(self._memory, turns, user=self._user, budget_tokens=self._budget_tokens)
         return replace(given, input=recalled.as_messages(given.input)) if recalled else given
 
@@ -128,12 +128,12 @@ def _read(item: Mapping[str, Any], session: str) -> Message:
     """
     fields = {name: value for name, value in item.items() if name not in ("id", "status")}
     text = json.dumps(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
-    said = json.loads(text.decode("utf-16", "replace"))
+    readable = json.loads(text.decode("utf-16", "replace"))
     try:
-        (message,) = to_messages(said, session=session)
+        (message,) = to_messages(readable, session=session)
     except ValueError:  # InvalidInput, or several messages in one
-        role = said.get("role")
-        spoken = text_of(said.get("content"))
+        role = readable.get("role")
+        spoken = text_of(readable.get("content"))
         message = Message(spoken, role=role if role in _SPEAKERS else "assistant", session=session)
     return message
 
