@@ -87,6 +87,7 @@ def everything(memory, user, path):
         memory.user(user).chunks(),
         memory.user(user).superseded(),
         memory.user(user).profile.entries(),
+        memory.user(user).items.search(query="tea"),
         memory.admin.usage(user=user),
     )
 
@@ -106,6 +107,7 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
     }
     memory = opened(embedder=embedder, **small)
     memory.add(talk(1, ["Ann", "Bea"]), user="ann")
+    memory.user("ann").items.put(("prefs",), "drink", {"content": "Ann likes tea."})
     memory.maintain()
     assert len(memory.user("ann").chunks()) > 5
     before = everything(memory, "ann", tmp_path / "out")
@@ -116,8 +118,10 @@ def test_another_user_changes_nothing(opened, tmp_path, embedder):
 
     memory.add(talk(2, ["Ann", "Cid"], count=150), user="Ann")
     memory.add(talk(1, ["Ann", "Bea"]), user="ann ")
+    memory.user("Ann").items.put(("prefs",), "drink", {"content": "Bea likes tea."})
     memory.maintain()
     unchanged(memory)
+    memory.user("Ann").items.delete([(("prefs",), "drink")])
     memory.builds.rebuild(user="Ann")
     memory.forget(user="Ann", session="a")
     memory.forget(user="Ann", seqs=range(1, 61))

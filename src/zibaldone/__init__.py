@@ -1,206 +1,127 @@
 """Memory for LLM agents: every message kept once, word for word, and remembered in several ways.
 
-Names are looked up when they are first used, so that what needs few of them starts at once.
+What is imported here is public. Names are looked up when they are first used, so that what needs few of them
+starts at once.
 """
 
 from __future__ import annotations
 
 from zibaldone.errors import (
-    BlockMissing,
-    CeilingReached,
-    ClosedMemory,
-    ForeignKV,
-    IdConflict,
-    InvalidImport,
-    InvalidInput,
-    InvalidMessage,
-    KeyDestroyed,
-    KeyMissing,
-    MissingExtra,
-    ModelFailed,
-    ModelUnavailable,
-    NewerSchema,
-    NotEncrypted,
-    NotGranted,
-    QuestionOpen,
-    RecallGivenUp,
-    StorageBusy,
-    StorageCorrupt,
-    StorageError,
-    StorageFull,
-    StorageUnreachable,
-    StorageUnusable,
-    TooMany,
-    UnknownName,
-    UnsupportedModel,
-    WrongKey,
-    ZibaldoneError,
+    BlockMissing as BlockMissing,
+    CeilingReached as CeilingReached,
+    ClosedMemory as ClosedMemory,
+    ForeignKV as ForeignKV,
+    IdConflict as IdConflict,
+    InvalidImport as InvalidImport,
+    InvalidInput as InvalidInput,
+    InvalidMessage as InvalidMessage,
+    KeyDestroyed as KeyDestroyed,
+    KeyMissing as KeyMissing,
+    MissingExtra as MissingExtra,
+    ModelFailed as ModelFailed,
+    ModelUnavailable as ModelUnavailable,
+    NewerSchema as NewerSchema,
+    NotEncrypted as NotEncrypted,
+    NotGranted as NotGranted,
+    QuestionOpen as QuestionOpen,
+    RecallGivenUp as RecallGivenUp,
+    StorageBusy as StorageBusy,
+    StorageCorrupt as StorageCorrupt,
+    StorageError as StorageError,
+    StorageFull as StorageFull,
+    StorageUnreachable as StorageUnreachable,
+    StorageUnusable as StorageUnusable,
+    TooMany as TooMany,
+    UnknownName as UnknownName,
+    UnsupportedModel as UnsupportedModel,
+    WrongKey as WrongKey,
+    ZibaldoneError as ZibaldoneError,
 )
 
+_ERRORS = [name for name in globals() if name[0].isupper()]
 TYPE_CHECKING = False  # no name of `typing` is public here
 if TYPE_CHECKING:
-    from zibaldone.api.admin import Admin, AsyncAdmin
-    from zibaldone.api.aio import AsyncMemory
-    from zibaldone.api.builds import AsyncBuilds, Builds
-    from zibaldone.api.config import Config
-    from zibaldone.api.documents import AsyncTopics, Topics, TopicsEdited, TopicsExported
-    from zibaldone.api.items import AsyncItems, ItemPut, Items, StoredItem
-    from zibaldone.api.memory import Memory
-    from zibaldone.api.profile import AsyncProfile, Profile
-    from zibaldone.api.user import AsyncUser, User
-    from zibaldone.core import ChannelScore, Citation, Decision, Evidence, Message, Scope, Trace, ViewTrace
-    from zibaldone.engine.forgetting import Receipt, Removed
-    from zibaldone.engine.imports import Imported, ImportInterrupted
-    from zibaldone.engine.inspection import Integrity, Stats, ViewStats
-    from zibaldone.engine.maintenance import Behind, Maintained
-    from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus, ChangedContent
-    from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
-    from zibaldone.importers.base import NotImported
-    from zibaldone.log import Session
-    from zibaldone.log.audit import AuditEntry
-    from zibaldone.log.filters import Filter
-    from zibaldone.log.grants import Grant
-    from zibaldone.log.message_input import Attachment
-    from zibaldone.log.retention import Retention, RetentionRule
-    from zibaldone.models.base import ChatModel, Embedder, Reranker
-    from zibaldone.models.meter import Ceilings, Usage
-    from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
-    from zibaldone.models.recorded import RecordedModel
-    from zibaldone.models.static import StaticEmbedder
-    from zibaldone.recall.ask import Answer, Step
-    from zibaldone.recall.lookup import Lookup
-    from zibaldone.recall.result import Passages, Recall
-    from zibaldone.storage.converting import Converted, change_key, decrypt_folder, encrypt_folder
-    from zibaldone.views.base import Content, Counted
-    from zibaldone.views.chunks.chunk import Past, StoredChunk
-    from zibaldone.views.chunks.config import MemAttention, Placement
-    from zibaldone.views.chunks.storage.placement import Moved
-    from zibaldone.views.hierarchy.config import XMemory
-    from zibaldone.views.hierarchy.nodes import Episode, Semantic, Statement
-    from zibaldone.views.hierarchy.themes import Theme
-    from zibaldone.views.notes import UserNote
-    from zibaldone.views.topics.config import Consolidation
-    from zibaldone.views.topics.markdown.document import Document
-    from zibaldone.views.topics.markdown.entry import Entry
-    from zibaldone.views.topics.read.agent_tools import Toolset
-
-__all__ = [
-    "Admin",
-    "Answer",
-    "AsyncAdmin",
-    "AsyncBuilds",
-    "AsyncItems",
-    "AsyncMemory",
-    "AsyncProfile",
-    "AsyncTopics",
-    "AsyncUser",
-    "Attachment",
-    "AuditEntry",
-    "Behind",
-    "BlockMissing",
-    "Build",
-    "BuildDiff",
-    "BuildStatus",
-    "Builds",
-    "CeilingReached",
-    "Ceilings",
-    "ChangedContent",
-    "ChannelScore",
-    "ChatModel",
-    "Citation",
-    "ClosedMemory",
-    "Config",
-    "Consolidation",
-    "Content",
-    "Converted",
-    "Counted",
-    "Decision",
-    "Document",
-    "Embedder",
-    "Entry",
-    "Episode",
-    "Evidence",
-    "Filter",
-    "ForeignKV",
-    "Grant",
-    "IdConflict",
-    "ImportInterrupted",
-    "Imported",
-    "Integrity",
-    "InvalidImport",
-    "InvalidInput",
-    "InvalidMessage",
-    "ItemPut",
-    "Items",
-    "KeyDestroyed",
-    "KeyMissing",
-    "Leftover",
-    "LookedAt",
-    "Lookup",
-    "Maintained",
-    "MemAttention",
-    "Memory",
-    "Message",
-    "MissingExtra",
-    "ModelFailed",
-    "ModelUnavailable",
-    "Moved",
-    "NewerSchema",
-    "NotEncrypted",
-    "NotGranted",
-    "NotImported",
-    "OpenAIChat",
-    "OpenAIEmbedder",
-    "Passages",
-    "Past",
-    "Placement",
-    "Profile",
-    "QuestionOpen",
-    "Recall",
-    "RecallGivenUp",
-    "Receipt",
-    "RecordedModel",
-    "Removed",
-    "Reranker",
-    "Retention",
-    "RetentionRule",
-    "Scope",
-    "Semantic",
-    "Session",
-    "Statement",
-    "StaticEmbedder",
-    "Stats",
-    "Step",
-    "StorageBusy",
-    "StorageCorrupt",
-    "StorageError",
-    "StorageFull",
-    "StorageUnreachable",
-    "StorageUnusable",
-    "StoredChunk",
-    "StoredItem",
-    "Theme",
-    "TooMany",
-    "Toolset",
-    "Topics",
-    "TopicsEdited",
-    "TopicsExported",
-    "Trace",
-    "UnknownName",
-    "UnsupportedModel",
-    "Usage",
-    "User",
-    "UserNote",
-    "Verification",
-    "ViewStats",
-    "ViewTrace",
-    "WrongKey",
-    "XMemory",
-    "ZibaldoneError",
-    "change_key",
-    "decrypt_folder",
-    "encrypt_folder",
-]
+    from zibaldone.api.admin import Admin as Admin, AsyncAdmin as AsyncAdmin
+    from zibaldone.api.aio import AsyncMemory as AsyncMemory
+    from zibaldone.api.builds import AsyncBuilds as AsyncBuilds, Builds as Builds
+    from zibaldone.api.config import Config as Config
+    from zibaldone.api.documents import (
+        AsyncTopics as AsyncTopics,
+        Topics as Topics,
+        TopicsEdited as TopicsEdited,
+        TopicsExported as TopicsExported,
+    )
+    from zibaldone.api.items import (
+        AsyncItems as AsyncItems,
+        ItemPut as ItemPut,
+        Items as Items,
+        StoredItem as StoredItem,
+    )
+    from zibaldone.api.memory import Memory as Memory
+    from zibaldone.api.profile import AsyncProfile as AsyncProfile, Profile as Profile
+    from zibaldone.api.user import AsyncUser as AsyncUser, User as User
+    from zibaldone.core import (
+        ChannelScore as ChannelScore,
+        Citation as Citation,
+        Decision as Decision,
+        Evidence as Evidence,
+        Message as Message,
+        Scope as Scope,
+        Trace as Trace,
+        ViewTrace as ViewTrace,
+    )
+    from zibaldone.engine.forgetting import Receipt as Receipt, Removed as Removed
+    from zibaldone.engine.imports import Imported as Imported, ImportInterrupted as ImportInterrupted
+    from zibaldone.engine.inspection import Integrity as Integrity, Stats as Stats, ViewStats as ViewStats
+    from zibaldone.engine.maintenance import Behind as Behind, Maintained as Maintained
+    from zibaldone.engine.rebuilding.builds import (
+        Build as Build,
+        BuildDiff as BuildDiff,
+        BuildStatus as BuildStatus,
+        ChangedContent as ChangedContent,
+    )
+    from zibaldone.engine.verification.receipts import (
+        Leftover as Leftover,
+        LookedAt as LookedAt,
+        Verification as Verification,
+    )
+    from zibaldone.importers.base import NotImported as NotImported
+    from zibaldone.log import Session as Session
+    from zibaldone.log.audit import AuditEntry as AuditEntry
+    from zibaldone.log.filters import Filter as Filter
+    from zibaldone.log.grants import Grant as Grant
+    from zibaldone.log.message_input import Attachment as Attachment
+    from zibaldone.log.retention import Retention as Retention, RetentionRule as RetentionRule
+    from zibaldone.models.base import ChatModel as ChatModel, Embedder as Embedder, Reranker as Reranker
+    from zibaldone.models.meter import Ceilings as Ceilings, Usage as Usage
+    from zibaldone.models.openai import OpenAIChat as OpenAIChat, OpenAIEmbedder as OpenAIEmbedder
+    from zibaldone.models.recorded import RecordedModel as RecordedModel
+    from zibaldone.models.static import StaticEmbedder as StaticEmbedder
+    from zibaldone.recall.ask import Answer as Answer, Step as Step
+    from zibaldone.recall.lookup import Lookup as Lookup
+    from zibaldone.recall.result import Passages as Passages, Recall as Recall
+    from zibaldone.storage.converting import (
+        Converted as Converted,
+        change_key as change_key,
+        decrypt_folder as decrypt_folder,
+        encrypt_folder as encrypt_folder,
+    )
+    from zibaldone.views.base import Content as Content, Counted as Counted
+    from zibaldone.views.chunks.chunk import Past as Past, StoredChunk as StoredChunk
+    from zibaldone.views.chunks.config import MemAttention as MemAttention, Placement as Placement
+    from zibaldone.views.chunks.storage.placement import Moved as Moved
+    from zibaldone.views.hierarchy.config import XMemory as XMemory
+    from zibaldone.views.hierarchy.nodes import (
+        Episode as Episode,
+        Semantic as Semantic,
+        Statement as Statement,
+    )
+    from zibaldone.views.hierarchy.themes import Theme as Theme
+    from zibaldone.views.notes import UserNote as UserNote
+    from zibaldone.views.topics.config import Consolidation as Consolidation
+    from zibaldone.views.topics.markdown.document import Document as Document
+    from zibaldone.views.topics.markdown.entry import Entry as Entry
+    from zibaldone.views.topics.read.agent_tools import Toolset as Toolset
 
 __version__ = "0.1.0"
 
@@ -251,6 +172,7 @@ _HOMES = {
     "views.topics.read.agent_tools": ("Toolset",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+__all__ = sorted([*_ERRORS, *_HOME])
 
 
 def __getattr__(name: str) -> object:

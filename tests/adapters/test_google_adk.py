@@ -17,7 +17,7 @@ from google.genai import types
 from pydantic import Field
 
 from zibaldone import Filter, InvalidInput
-from zibaldone.adapters.google_adk import MemoryService, register, user_of_app
+from zibaldone.adapters.google_adk import MemoryService, user_of_app
 
 pytestmark = [pytest.mark.anyio, pytest.mark.wide]
 APP = {"app_name": "concierge", "user_id": "ann"}
@@ -199,20 +199,18 @@ async def test_a_stored_tag_stays_a_quotation(amemory):
 
 
 def test_the_command_line_opens_it_by_its_uri(tmp_path, monkeypatch):
-    """By `register()`, and by a services.yaml that names the class."""
-    register()
+    """By a services.yaml that names the class."""
     agents = tmp_path / "agents"
     agents.mkdir()
-    service = "{scheme: ours, type: memory, class: zibaldone.adapters.google_adk.MemoryService}"
+    service = "{scheme: zibaldone, type: memory, class: zibaldone.adapters.google_adk.MemoryService}"
     (agents / "services.yaml").write_text(f"services: [{service}]")
     monkeypatch.syspath_prepend(str(agents))
     load_services_module(str(agents))
-    for uri, folder in (("zibaldone:/{}/my%20memory", "my memory"), ("ours:/{}/other", "other")):
-        place = uri.format(f"/{tmp_path}")
-        service = get_service_registry().create_memory_service(place, agents_dir=str(agents))
-        assert isinstance(service, MemoryService)
-        anyio.run(service.close)
-        assert (tmp_path / folder).is_dir()
+    place = f"zibaldone://{tmp_path}/my%20memory"
+    service = get_service_registry().create_memory_service(place, agents_dir=str(agents))
+    assert isinstance(service, MemoryService)
+    anyio.run(service.close)
+    assert (tmp_path / "my memory").is_dir()
 
 
 def test_bad_arguments(amemory):

@@ -126,19 +126,7 @@ def test_without_a_query_the_newest_come_first(store, clock):
         store.put(("ann",), key, {"at": str(clock())})
     assert [(item.key, item.score) for item in store.search(("ann",))] == [("1", None), ("2", None)]
     assert [item.key for item in store.search(("ann",), limit=1, offset=1)] == ["2"]
-
-
-def test_an_item_keeps_when_it_was_created(store, clock):
-    """Putting it again moves `updated_at` alone; deleting it begins anew."""
-    began = clock()
-    store.put(("ann",), "k", {"n": 1})
-    clock.tick(timedelta(hours=1))
-    store.put(("ann",), "k", {"n": 2})
-    item = store.get(("ann",), "k")
-    assert (item.created_at, item.updated_at) == (began, clock())
-    store.delete(("ann",), "k")
-    store.put(("ann",), "k", {"n": 3})
-    assert store.get(("ann",), "k").created_at == clock()
+    assert store.search(("ann",), filter={"size": {"$gt": 1}}) == []
 
 
 def test_awaited_calls_do_the_same(store):

@@ -104,22 +104,6 @@ async def test_calls_results_and_pictures(amemory):
     assert stored[1].metadata["tool_calls"][0]["id"] == stored[2].metadata["tool_call_id"] == "c1"
 
 
-async def test_a_block_that_may_be_truncated_gets_shorter_by_whole_lines(amemory):
-    """It keeps the best, and never half a line; what leaves no room is left out."""
-    lines = [f"My dog Biscuit likes the number {number} bus to the old harbour." for number in range(6)]
-    await amemory.add([*lines, "My dog is called Biscuit."], user="ann", session="long ago")
-    block = RecallBlock(memory=amemory, user="ann", priority=1)
-    asked = [said("user", "What is my dog called?")]
-    whole = await block.aget(asked)
-    tokens = await amemory.admin.count_tokens(whole)
-    shorter = await block.atruncate(whole, 70)
-    assert await amemory.admin.count_tokens(shorter) < tokens - 20
-    assert "My dog is called Biscuit." in shorter
-    assert set(shorter.splitlines()[3:-1]) <= {*whole.splitlines(), "…"}
-    assert await block.atruncate(whole, tokens) is None
-    assert await block.atruncate("not ours", 1) is None
-
-
 async def test_a_stored_tag_stays_a_quotation(amemory, chat):
     """Neither our tags, nor those of LlamaIndex and its templates, are left by what somebody said."""
     hostile = (

@@ -50,12 +50,14 @@ def test_any_name_and_any_json_come_back(shared_memory, namespace, key, value):
 
 
 def test_names_do_not_run_into_each_other(items):
-    """("a", "b") with key "c" is not ("a",) with key "b/c"."""
+    """("a", "b") with key "c" is not ("a",) with key "b/c"; a search is of a namespace and all below it."""
     items.put(("a", "b"), "c", {"n": 1})
     items.put(("a",), "b/c", {"n": 2})
     items.put(("a/b",), "c", {"n": 3})
+    items.put(("a", "bc"), "d", {"n": 4})
     assert items.get(("a", "b"), "c").value == {"n": 1}
     assert [item.value["n"] for item in items.search(("a", "b"))] == [1]
+    assert {item.value["n"] for item in items.search(("a",), query="n")} == {1, 2, 4}
 
 
 def test_a_search_ranks_by_what_items_say(items):
@@ -67,14 +69,6 @@ def test_a_search_ranks_by_what_items_say(items):
     assert [item.key for item in ranked] == ["drink", "sport", "secret"]
     assert ranked[0].score > ranked[1].score
     assert ranked[2].score is None
-
-
-def test_a_search_is_of_a_namespace_and_all_below_it(items):
-    """Items beside the namespace are not ranked."""
-    for name in ("tea", "tea2"):
-        items.put((name, "green"), "a", {"content": f"Sencha, {name}"})
-    assert [item.namespace for item in items.search(("tea",), query="sencha")] == [("tea", "green")]
-    assert [item.namespace for item in items.search(("tea",))] == [("tea", "green")]
 
 
 def test_pages_of_a_search_are_all_of_it(items):
@@ -157,29 +151,6 @@ def test_an_item_is_put_again_and_not_corrected(memory, items):
     with pytest.raises(InvalidInput, match="put the item again"):
         memory.update(1, "n: 3", user="ann")
     assert items.get((), "a").value == {"n": 2}
-
-
-def test_users_do_not_see_each_others_items(memory):
-    """The same names are other items, and neither search, list nor deletion crosses."""
-    for user in ("ann", "bea"):
-        memory.user(user).items.put(("prefs",), "drink", {"content": f"{user} likes tea"})
-    ann = memory.user("ann").items
-    assert [item.value for item in ann.search((), query="bea likes tea")] == [{"content": "ann likes tea"}]
-    ann.delete([(("prefs",), "drink")])
-    assert memory.user("bea").items.get(("prefs",), "drink").value == {"content": "bea likes tea"}
-
-
-def test_items_go_along_with_an_export(memory, opened, tmp_path):
-    """They are messages: what is exported and imported has them, with their history."""
-    memory.user("ann").items.put(("prefs",), "drink", {"content": "tea"})
-    memory.user("ann").items.put(("prefs",), "drink", {"content": "water"})
-    memory.user("ann").export(path=tmp_path / "ann.jsonl")
-    other = opened("other")
-    other.user("ann").import_(tmp_path / "ann.jsonl")
-    assert [item.value["content"] for item in other.user("ann").items.history(("prefs",), "drink")] == [
-        "tea",
-        "water",
-    ]
 
 
 def test_a_session_of_an_items_name_is_no_item(memory, items):

@@ -64,12 +64,18 @@ def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
     assert view(memory) == {"units": 2, "vectors": 2, "lag": 0}
 
 
-def test_recall_goes_on_without_the_embedder(opened):
-    """When the embedder fails at a question, recall answers by words and says so in the trace."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(embedder=embedder)
-    memory.add(["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")
-    embedder.failing = True
-    found = memory.recall("Who is the dentist?", user="ann")
+class Unplugged(HashEmbedder):
+    """An embedder of somebody else's, whose network is down."""
+
+    def embed(self, texts):
+        """Raise what a network raises."""
+        raise ConnectionError("no route to host")
+
+
+def test_an_embedder_that_raises_its_own_errors_loses_nothing(opened):
+    """The message is stored, and found by its words."""
+    memory = opened(embedder=Unplugged())
+    assert memory.add("Our cat is called Mortimer.", user="ann")[0].seq == 1
+    found = memory.recall("What is our cat called?", user="ann")
     assert found.evidence[0].sources == (1,)
-    assert "told to fail" in found.trace.views[0].note
+    assert "no route to host" in found.trace.views[0].note or "lexical only" in found.trace.views[0].note

@@ -2,11 +2,8 @@
 
 import pytest
 
-from zibaldone import InvalidInput
+from zibaldone import Consolidation, InvalidInput
 from zibaldone.testing import FailingEmbedder, HashEmbedder
-from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.markdown.document import render_body
-from zibaldone.views.topics.markdown.folder_export import INDEX
 
 SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
 TALK = [
@@ -36,14 +33,14 @@ def topics(small):
 
 def change(topics, old, new):
     """Edit the entry that has the old words; the outcome."""
-    (doc,) = (doc for doc in topics.documents() if old in render_body(doc.body))
+    (doc,) = (doc for doc in topics.documents() if old in topics.text(doc.id))
     before, _, after = topics.text(doc.id).rpartition(old)
     return topics.edit(doc.id, before + new + after)
 
 
 def said(topics):
     """All that the documents say."""
-    return "\n".join(render_body(one.body) for one in topics.documents())
+    return "\n".join(topics.text(one.id) for one in topics.documents())
 
 
 def test_reading(topics):
@@ -67,15 +64,6 @@ def test_an_unknown_document(topics, small):
         small.user("")
 
 
-def test_export(topics, tmp_path):
-    """A file for each document as `text` gives it, and the index last."""
-    done = topics.export(tmp_path / "out")
-    assert done.files[-1] == INDEX
-    assert sorted(path.name for path in done.folder.iterdir()) == sorted(done.files)
-    texts = {path.read_text() for path in done.folder.iterdir() if path.name != INDEX}
-    assert texts == {topics.text(doc.id) for doc in topics.documents()}
-
-
 def test_edits_survive_a_rebuild(topics, small):
     """Each is a message of the editor's; the documents say it, also when they are made anew."""
     done = change(topics, "salmon and tuna", "salmon and trout")
@@ -93,10 +81,14 @@ def test_edits_survive_a_rebuild(topics, small):
     assert small.admin.check().ok
 
 
-def test_exporting_over_an_earlier_export(topics, small, tmp_path):
-    """Its files are replaced, those of documents that are gone removed, and files of others left alone."""
+def test_export(topics, small, tmp_path):
+    """A file for each document, and the index; replaced by the next, which leaves files of others alone."""
     out = tmp_path / "out"
-    topics.export(out)
+    files = topics.export(out).files
+    assert files[-1] == "index.md"
+    assert {path.read_text() for path in out.iterdir() if path.name != "index.md"} == {
+        topics.text(doc.id) for doc in topics.documents()
+    }
     (out / "mine.txt").write_text("mine")
     (out / "mine.md").write_text("# Mine")
     change(topics, "salmon and tuna", "salmon and trout")
@@ -154,19 +146,6 @@ def test_the_wall(topics, small):
     assert other.documents() == before
     assert len(small.messages(user="bea")) == len(TALK)
     assert not small.user("cid").topics.documents()
-
-
-def test_forgetting_what_was_edited(topics, small):
-    """No document keeps the old words, which the edit quotes, nor new ones of a forgotten edit."""
-    (edit,) = change(topics, "salmon and tuna", "salmon and trout").edits
-    small.forget(user="ann", seqs=[2])
-    assert "tuna" not in said(topics)
-    assert not any("tuna" in str(message.metadata) for message in small.messages(user="ann"))
-    small.forget(user="ann", seqs=[edit.seq])
-    assert "trout" not in said(topics)
-    small.builds.rebuild(user="ann", view="topics")
-    assert "salmon" not in said(topics)
-    assert small.admin.check().ok
 
 
 def test_an_added_line_comes_from_its_edit(topics, small):

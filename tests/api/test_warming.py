@@ -2,7 +2,6 @@
 
 import pytest
 
-from zibaldone.errors import InvalidInput
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.notes import NotesView
 
@@ -49,18 +48,6 @@ def test_a_recall_finds_it_there(opened, read):
     read.clear()
     assert "Green Lane" in memory.recall("Where is my dentist?", user="ann").text
     assert read == []
-
-
-def test_it_is_of_one_user(opened, read):
-    """Nothing of another is read, and nobody may be left out."""
-    memory = opened()
-    memory.add(TALK, user="ann")
-    memory.add("I row.", user="bea")
-    read.clear()
-    memory.user("cid").preload()
-    assert read == []
-    with pytest.raises(InvalidInput):
-        memory.user("").preload()
 
 
 def test_nobody_has_read_anything(opened):

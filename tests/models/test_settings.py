@@ -55,7 +55,7 @@ def test_models_and_ceilings_by_name(monkeypatch):
     for name, value in {
         "CHAT_MODEL": "qwen",
         "CHAT_API_KEY": "k",
-        "CHAT_TIMEOUT_S": "7.5",
+        "CHAT_TIMEOUT_S": "7",
         "EMBED_MODEL": "bge",
         "EMBED_BASE_URL": "http://127.0.0.1:1/v1",
         "EMBED_DIMENSION": "64",
@@ -77,7 +77,7 @@ def test_models_and_ceilings_by_name(monkeypatch):
     [
         ("CHAT_TIMEOUT_S", "soon"),
         ("CHAT_TIMEOUT_S", "-1"),
-        ("CHAT_TIMEOUT_S", "nan"),
+        ("CHAT_TIMEOUT_S", "0"),
         ("EMBED_DIMENSION", "8.5"),
         ("EMBED_DIMENSION", "0"),
         ("MAX_TOKENS_PER_DAY", "-3"),

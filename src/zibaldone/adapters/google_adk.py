@@ -2,8 +2,8 @@
 
     runner = Runner(agent=agent, app_name="concierge", memory_service=MemoryService(memory), ...)
 
-On the command line, `adk web --memory_service_uri zibaldone:///srv/memory`, with `register()` in the agents'
-`services.py`, or a `services.yaml` that names the class.
+On the command line, `adk web --memory_service_uri zibaldone:///srv/memory`, with a `services.yaml` in the
+agents' folder that names the class.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.sessions.session import Session as AdkSession
 
-SCHEME = "zibaldone"
 DELETED = "adk_deleted"  # in the metadata of an empty message: an event of this id is not taken again
 _TAG = "PAST_CONVERSATIONS"  # what ADK puts around what it preloads
 _DIRECT = "memories"  # the session of what is written without one
@@ -144,21 +143,11 @@ class MemoryService(BaseMemoryService):
             await self._memory.add(fresh, user=user, session=session)
 
 
-def register(scheme: str = SCHEME) -> None:
-    """Let ADK's command line open a memory by its URI, such as zibaldone:///srv/memory."""
-    from google.adk.cli.service_registry import get_service_registry
-
-    def open_service(uri: str, **kwargs: Any) -> MemoryService:
-        return MemoryService(uri=uri, **kwargs)
-
-    get_service_registry().register_memory_service(scheme, open_service)
-
-
 def _folder(uri: str | None) -> str:
     parts = urlsplit(key("uri", uri))
     folder = unquote(parts.netloc + parts.path)
     if not parts.scheme or not folder:
-        raise InvalidInput(f"uri {shown(uri)} names no folder: write {SCHEME}:///absolute/path")
+        raise InvalidInput(f"uri {shown(uri)} names no folder: write zibaldone:///absolute/path")
     return folder
 
 

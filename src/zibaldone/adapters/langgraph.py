@@ -13,10 +13,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
-from operator import ge, gt, le, lt
-from typing import Any
+from typing import Any, cast
 
 from zibaldone.api.items import ItemPut, Items, StoredItem
 from zibaldone.api.memory import Memory
@@ -36,7 +36,6 @@ try:
         GetOp,
         Item,
         ListNamespacesOp,
-        MatchCondition,
         Op,
         PutOp,
         Result,
@@ -45,6 +44,7 @@ try:
         get_text_at_path,
         validate_op_namespace,
     )
+    from langgraph.store.memory import InMemoryStore
 except ImportError as error:
     raise MissingExtra(f"no module {error.name!r}: pip install 'zibaldone[langgraph]'") from error
 
@@ -168,15 +168,10 @@ class ZibaldoneStore(BaseStore):
         raise InvalidInput(f"not an operation of a store: {shown(op)}")
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        wanted = op.filter or {}
-
-        def passes(item: StoredItem) -> bool:
-            return all(_matches(item.value.get(name), condition) for name, condition in wanted.items())
-
         items = self._items(op.namespace_prefix).search(
             (_ROOT, *op.namespace_prefix),
             query=op.query,
-            where=passes if wanted else None,
+            where=partial(_passes, op.filter) if op.filter else None,
             limit=op.limit,
             offset=op.offset,
         )
@@ -190,10 +185,9 @@ class ZibaldoneStore(BaseStore):
         everybody = self._user is None and len(prefix) <= at  # names are listed, and nothing is read
         users = self._memory.users() if everybody else [self._user_of(prefix)]
         namespaces = chain.from_iterable(self._memory.user(user).items.namespaces() for user in users)
-        known = (names[1:] for names in namespaces if names[0] == _ROOT)
-        kept = {names for names in known if all(_fits(condition, names) for condition in conditions)}
-        cut = sorted({names[: op.max_depth] for names in kept})
-        return cut[op.offset : op.offset + op.limit]
+        known = InMemoryStore()
+        known.batch(PutOp(names[1:], "", {}) for names in namespaces if names[0] == _ROOT)
+        return cast("list[tuple[str, ...]]", known.batch([op])[0])
 
     def _write(self, puts: Iterable[PutOp]) -> None:
         by_user: dict[str, list[PutOp]] = {}
@@ -260,45 +254,11 @@ def _text(value: Mapping[str, Any], index: object) -> str | None:
     return "\n".join(text for path in index for text in get_text_at_path(value, path))
 
 
-def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
-    path, kind = condition.path, condition.match_type
-    if kind not in ("prefix", "suffix"):
-        raise InvalidInput(f"a namespace is matched by 'prefix' or 'suffix', not {shown(kind)}")
-    if len(namespace) < len(path):
-        return False
-    part = namespace if kind == "prefix" else namespace[len(namespace) - len(path) :]
-    return all(wanted in (_ANY, name) for wanted, name in zip(path, part, strict=False))
-
-
-def _matches(value: object, condition: object) -> bool:
-    """True if a value is as a filter says: equal, alike part by part, or as operators compare it."""
-    if isinstance(condition, Mapping):
-        if any(str(name).startswith("$") for name in condition):
-            return all(_compares(value, str(name), other) for name, other in condition.items())
-        return isinstance(value, Mapping) and all(
-            _matches(value.get(name), inner) for name, inner in condition.items()
-        )
-    if isinstance(condition, list | tuple):
-        return (
-            isinstance(value, list | tuple)
-            and len(value) == len(condition)
-            and all(map(_matches, value, condition))
-        )
-    return value == condition
-
-
-_ORDERS: Mapping[str, Callable[[float, float], bool]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
-
-
-def _compares(value: object, operator: str, other: object) -> bool:
-    if operator == "$eq":
-        return value == other
-    if operator == "$ne":
-        return value != other
-    if operator not in _ORDERS:
-        known = ", ".join(("$eq", "$ne", *_ORDERS))
-        raise InvalidInput(f"Unsupported operator: {operator}; there is {known}")
+def _passes(wanted: dict[str, Any], item: StoredItem) -> bool:
+    """True if LangGraph's own store finds an item by a filter; without a number to compare it does not."""
+    store = InMemoryStore()
+    store.put(("item",), "", item.value)
     try:
-        return _ORDERS[operator](float(value), float(other))  # type: ignore[arg-type] # whatever it is
-    except (TypeError, ValueError):
-        return False  # what is no number is above and below none
+        return bool(store.search(("item",), filter=wanted))
+    except TypeError:
+        return False

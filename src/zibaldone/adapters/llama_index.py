@@ -29,14 +29,6 @@ _NOBODY = (MessageRole.SYSTEM, MessageRole.DEVELOPER)  # what they say is the pr
 _MEDIA = ("image", "audio", "video", "document")
 
 
-class _Recalled(str):
-    """A block's text that knows what it was recalled for."""
-
-    __slots__ = ("tokens", "turns")
-    turns: list[dict[str, Any]]
-    tokens: int  # of what was recalled, by the memory's tokenizer
-
-
 class RecallBlock(BaseMemoryBlock[str]):
     """A recall for the user's last turn, from earlier conversations and this one's flushed turns.
 
@@ -49,7 +41,9 @@ class RecallBlock(BaseMemoryBlock[str]):
     budget_tokens: int = Field(default=RECALL_TOKENS, ge=1)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **_: Any) -> str:
-        return await self._recalled([_turn(message) for message in messages or []], self.budget_tokens)
+        turns = [_turn(message) for message in messages or []]
+        recalled = await recalled_for(self.memory, turns, user=self.user, budget_tokens=self.budget_tokens)
+        return quotation(without_tags(recalled.text, "memory", self.name)) if recalled else ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         turns: dict[str, list[dict[str, Any]]] = {}
@@ -59,19 +53,6 @@ class RecallBlock(BaseMemoryBlock[str]):
                 turns.setdefault(session, []).append(_turn(message))
         for session, given in turns.items():
             await self.memory.add(given, user=self.user, session=session)
-
-    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The best of it that is so much shorter, by the memory's tokens; None when nothing is left."""
-        if not isinstance(content, _Recalled) or content.tokens <= tokens_to_truncate:
-            return None
-        return await self._recalled(content.turns, content.tokens - tokens_to_truncate) or None
-
-    async def _recalled(self, turns: list[dict[str, Any]], budget_tokens: int) -> str:
-        recalled = await recalled_for(self.memory, turns, user=self.user, budget_tokens=budget_tokens)
-        words = without_tags(recalled.text, "memory", self.name) if recalled else ""
-        text = _Recalled(quotation(words))
-        text.turns, text.tokens = turns, recalled.tokens if recalled else 0
-        return text
 
 
 def _turn(message: ChatMessage) -> dict[str, Any]:

@@ -72,8 +72,7 @@ class MemorySession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Store items; they are durable when this returns. Raises InvalidMessage for what is no JSON."""
         if items:
-            given = [_to_message(cast("Mapping[str, Any]", item)) for item in items]
-            await self._memory.add(given, user=self._user, session=self.session_id)
+            await self._memory.add([_to_message(item, self.session_id) for item in items], user=self._user)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Take the newest item away, for good; None when there is none."""
@@ -96,44 +95,47 @@ class MemorySession:
         filter adds is sent and never stored. A fault of the memory is logged, and the request goes as it is.
         """
         given = data.model_data
-        turns = [_writable(_turn(cast("Mapping[str, Any]", item))) for item in given.input]
+        messages = (_read(cast("Mapping[str, Any]", item), self.session_id) for item in given.input)
+        turns = [{"role": message.role, "content": message.content} for message in messages]
         recalled = await recalled_for(self._memory, turns, user=self._user, budget_tokens=self._budget_tokens)
         return replace(given, input=recalled.as_messages(given.input)) if recalled else given
 
     async def _items(self, most: int | None) -> list[tuple[int, TResponseInputItem]]:
         """The newest items, each with its message's seq; None or a negative number: all of them."""
-        last = most = most if most is not None and most >= 0 else None
-        session = Filter(session=self.session_id)
-        while True:
-            messages = await self._memory.messages(user=self._user, filter=session, last=last)
-            items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
-            if last is None or most is None or len(messages) < last:
-                return items
-            if len(items) >= most:
-                return items[len(items) - most :]
-            last *= 2  # some messages are no items
+        messages = await self._memory.messages(user=self._user, filter=Filter(session=self.session_id))
+        items = [(message.seq, item) for message in messages if (item := _to_item(message)) is not None]
+        return items if most is None or most < 0 else items[max(0, len(items) - most) :]
 
 
-def _to_message(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item as `Memory.add` takes it: what it says as text, and itself where that is not all."""
+def _to_message(item: object, session: str) -> Message:
+    """The message of an item, with the item itself where that is not all of it."""
     if not isinstance(item, Mapping):
         raise InvalidInput(f"an item must be a mapping, not {shown(item)}")
-    message = _turn(item)
     try:
         whole = json.dumps(item, separators=(",", ":"))
-        message = _writable(message)
+        message = _read(item, session)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"item {shown(item)} is not JSON ({error})") from error
-    if isinstance(item.get("content"), str) and dict(item) == message:
+    if {"role": message.role, "content": message.content} == item:
         return message
-    return {**message, "metadata": {ITEM: whole}}
+    return replace(message, metadata={**message.metadata, ITEM: whole})
 
 
-def _writable(message: dict[str, Any]) -> dict[str, Any]:
-    """With a question mark for each half of a character, which a model may give and no file can hold."""
-    text = json.dumps(message, ensure_ascii=False).encode("utf-16", "surrogatepass")
-    whole: dict[str, Any] = json.loads(text.decode("utf-16", "replace"))
-    return whole
+def _read(item: Mapping[str, Any], session: str) -> Message:
+    """Read an item as a message; of one in no known shape the text alone.
+
+    Half a character, which a model may give and no file can hold, becomes a question mark.
+    """
+    fields = {name: value for name, value in item.items() if name not in ("id", "status")}
+    text = json.dumps(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
+    readable = json.loads(text.decode("utf-16", "replace"))
+    try:
+        (message,) = to_messages(readable, session=session)
+    except ValueError:  # InvalidInput, or several messages in one
+        role = readable.get("role")
+        spoken = text_of(readable.get("content"))
+        message = Message(spoken, role=role if role in _SPEAKERS else "assistant", session=session)
+    return message
 
 
 def _to_item(message: Message) -> TResponseInputItem | None:
@@ -144,27 +146,3 @@ def _to_item(message: Message) -> TResponseInputItem | None:
     if message.role in _SPEAKERS:
         return cast("TResponseInputItem", {"role": message.role, "content": message.content})
     return None
-
-
-def _turn(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item in the shape of a chat message. What nobody says, such as reasoning, has no text."""
-    kind, role, content = item.get("type", "message"), item.get("role"), item.get("content")
-    if kind == "message" and isinstance(role, str):
-        return {"role": role, "content": _readable(content)}
-    if kind in ("function_call", "custom_tool_call"):
-        arguments = item.get("arguments", item.get("input", ""))
-        function = {"name": item.get("name"), "arguments": arguments}
-        call = {"id": item.get("call_id"), "type": "function", "function": function}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
-    if isinstance(kind, str) and kind.endswith("_output"):
-        return {"role": "tool", "content": _readable(item.get("output")), "tool_call_id": item.get("call_id")}
-    return {"role": "assistant", "content": ""}
-
-
-def _readable(content: object) -> object:
-    """A content as it is where a message can have it; of any other the text alone."""
-    if isinstance(content, list):
-        with suppress(InvalidInput):
-            to_messages({"content": content}, session=None)
-            return content
-    return text_of(content)

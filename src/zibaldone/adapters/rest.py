@@ -35,10 +35,8 @@ from zibaldone.core.validation import Key, key
 from zibaldone.errors import InvalidInput, MissingExtra, StorageUnreachable, ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
-from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.result import Passages
 from zibaldone.server.problems import ERRORS
-from zibaldone.views.hierarchy.themes import Theme
 
 try:
     import httpx2
@@ -125,8 +123,7 @@ def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[
 
     @cache
     def returned() -> TypeAdapter[Any]:  # made when it is needed
-        loaded_late = {"Answer": Answer, "Step": Step, "Theme": Theme}
-        declared = get_type_hints(method, localns=loaded_late)["return"]
+        declared = get_type_hints(method)["return"]
         return TypeAdapter(_FOUND if declared is Passages else declared)
 
     @wraps(method)

@@ -94,12 +94,11 @@ class Admin:
         poll_s: float = 60.0,
         lease_s: float = LEASE_S,
         turn_s: float = TURN_S,
-        leased: bool = True,
     ) -> None:
         """Maintain in threads from now on, as with `Config(background=True)`; `close` ends it.
 
-        `leased`: beside workers of other processes and machines, each user by one of them; who was killed is
-        taken over `lease_s` later. Every `poll_s` it is looked whose messages others have added. A user with
+        Beside workers of other processes and machines, each user by one of them; who was killed is taken over
+        `lease_s` later. Every `poll_s` it is looked whose messages others have added. A user with
         much to be read has it read in turns of `turn_s`, and lets others go first after each. Raises
         InvalidInput where a worker runs already.
         """
@@ -114,7 +113,7 @@ class Admin:
             self._database.saved.sweep()
         except StorageError as error:  # whoever starts next tries again
             _logger.warning("what a crash left of saved indexes was not deleted yet: %s", error)
-        wiring.leases = Leases(self._database, lease_s=lease_s) if flag("leased", leased) else None
+        wiring.leases = Leases(self._database, lease_s=lease_s)
         wiring.worker = BackgroundWorker(
             wiring.maintain_in_background,
             wiring.backlog.look,

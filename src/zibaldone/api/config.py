@@ -6,18 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import zibaldone  # whose names are loaded when they are first used
 from zibaldone.api import settings
 from zibaldone.core.validation import count, flag, function, number, option
 from zibaldone.log.retention import Retention
-from zibaldone.models.base import Tokenizer
 from zibaldone.models.meter import Ceilings
-
-if TYPE_CHECKING:
-    from zibaldone.views.chunks.config import MemAttention, Placement
-    from zibaldone.views.hierarchy.config import XMemory
-    from zibaldone.views.topics.config import Consolidation
 
 # Asked by recall, and so maintained, unless a Memory or a recall is told which: see docs/results.md.
 DEFAULT_VIEWS = ("messages", "notes")
@@ -34,13 +28,11 @@ def now_utc() -> datetime:
 class Config:
     """The settings of a memory; each is checked here, and raises InvalidInput that names it.
 
-    `tokenizer` counts what budgets and recalled texts are in, such as that of the model which reads them;
-    None: the embedded one. It may be another one each time: what is stored does not depend on it. `ceilings`
-    limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy` and `topics`
-    theirs. `maintained` names the views that are kept in step with the log without being asked for; others
-    can still be maintained and recalled by name. `retention` is what goes by itself of users
-    for whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads,
-    writes and forgets. With `background`, threads maintain while the program does other things; `workers` is
+    `ceilings` limit what models may be used for. `chunks` and `placement` set the chunks view, `hierarchy`
+    and `topics` theirs. `maintained` names the views that are kept in step with the log without being asked
+    for; others can still be maintained and recalled by name. `retention` is what goes by itself of users for
+    whom `retain` said nothing else; by default everything stays. With `audit` it is noted who reads, writes
+    and forgets. With `background`, threads maintain while the program does other things; `workers` is
     how many users, and how many model calls of one user, go side by side in a maintenance.
 
     `blocks` is a bucket for blocks of chunks and saved indexes, such as "s3://bucket/prefix" (extra `s3`):
@@ -52,12 +44,11 @@ class Config:
     reads at a time; None: as many as suit it.
     """
 
-    tokenizer: Tokenizer | None = None
     ceilings: Ceilings | None = None  # None: the defaults
-    chunks: MemAttention | None = None
-    placement: Placement | None = None
-    hierarchy: XMemory | None = None
-    topics: Consolidation | None = None
+    chunks: zibaldone.MemAttention | None = None
+    placement: zibaldone.Placement | None = None
+    hierarchy: zibaldone.XMemory | None = None
+    topics: zibaldone.Consolidation | None = None
     maintained: Sequence[str] = MAINTAINED
     retention: Retention | None = None
     audit: bool = False
@@ -75,14 +66,10 @@ class Config:
         """Raises InvalidInput. Names of views are looked up when a memory is opened."""
         option("ceilings", self.ceilings, Ceilings)
         if (self.chunks, self.placement, self.hierarchy, self.topics) != (None,) * 4:
-            from zibaldone.views.chunks.config import MemAttention, Placement
-            from zibaldone.views.hierarchy.config import XMemory
-            from zibaldone.views.topics.config import Consolidation
-
-            option("chunks", self.chunks, MemAttention)
-            option("placement", self.placement, Placement)
-            option("hierarchy", self.hierarchy, XMemory)
-            option("topics", self.topics, Consolidation)
+            option("chunks", self.chunks, zibaldone.MemAttention)
+            option("placement", self.placement, zibaldone.Placement)
+            option("hierarchy", self.hierarchy, zibaldone.XMemory)
+            option("topics", self.topics, zibaldone.Consolidation)
         option("retention", self.retention, Retention)
         flag("audit", self.audit)
         flag("background", self.background)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
+import zibaldone  # whose names are loaded when they are first used
 from zibaldone import log
 from zibaldone.api import settings
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, Config
@@ -23,7 +24,6 @@ from zibaldone.core.validation import (
     flag,
     function,
     key,
-    members,
     number,
     one_line,
     option,
@@ -50,12 +50,6 @@ from zibaldone.search.question import Question
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
-
-if TYPE_CHECKING:  # what is asked for less often than it takes to load
-    from zibaldone.api.admin import Admin
-    from zibaldone.api.builds import Builds
-    from zibaldone.api.user import User
-    from zibaldone.recall.ask import Answer, Asking, Step
 
 T = TypeVar("T")
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
@@ -165,24 +159,18 @@ class Memory:
         return self._database.folder
 
     @property
-    def builds(self) -> Builds:
+    def builds(self) -> zibaldone.Builds:
         """Builds of views: rebuild, status, diff, switch, rollback, discard."""
-        from zibaldone.api.builds import Builds
-
-        return Builds(self._wiring)
+        return zibaldone.Builds(self._wiring)
 
     @property
-    def admin(self) -> Admin:
+    def admin(self) -> zibaldone.Admin:
         """Imports, retention, figures, checks and the worker, of all users."""
-        from zibaldone.api.admin import Admin
+        return zibaldone.Admin(self._wiring)
 
-        return Admin(self._wiring)
-
-    def user(self, name: Key) -> User:
+    def user(self, name: Key) -> zibaldone.User:
         """One user: profile, topics, items, sessions, export and import, retention."""
-        from zibaldone.api.user import User
-
-        return User(self._wiring, name)
+        return zibaldone.User(self._wiring, name)
 
     def close(self) -> None:
         """Stop the background worker and close the files; idempotent.
@@ -251,8 +239,6 @@ class Memory:
         include_tool_traffic: bool = False,
         order: Order = "best",
         shared: Sequence[Key] | None = None,
-        chat: ChatModel | None = None,
-        rounds: int = 0,
         now: TimeLike | None = None,
         timeout_s: float | None = None,
     ) -> Recall:
@@ -271,24 +257,12 @@ class Memory:
         have its `scope`. A filter's session and seqs are of one's own: with a session only that is recalled,
         unless `shared` says otherwise. What cannot be recalled is in `trace.missing`.
 
-        With `rounds`, a model looks so often whether something is missing, and asks for it: the memory's, or
-        `chat`. What it asks is narrowed as the recall is, whatever its confidence; see `ask`, which answers.
-
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
         narrowed, taken_by = to_filter(filter), to_order(order)
-        turns = members("messages of a chat", messages) if isinstance(messages, Iterator) else messages
-        text, repeated = _to_question(query, turns)
+        text, repeated = _to_question(query, messages)
         room, wiring = count("budget_tokens", budget_tokens, least=1), self._wiring
         question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)
-        if count("rounds", rounds, least=0) or chat is not None:
-            if not rounds or views is not None or min_confidence is not None or include_tool_traffic:
-                raise InvalidInput(
-                    "chat= goes with rounds=, and rounds= without views, min_confidence and"
-                    " include_tool_traffic"
-                )
-            asking = self._asking(question, chat, rounds, narrowed, shared, turns)
-            return replace(asking, gathers=True, order=taken_by).run().evidence
         least = DEFAULT_FLOOR if min_confidence is None else min_confidence
         floor = number("min_confidence", least, least=0, most=1)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
@@ -356,8 +330,8 @@ class Memory:
         shared: Sequence[Key] | None = None,
         now: TimeLike | None = None,
         timeout_s: float | None = 120.0,
-        on_step: Callable[[Step], None] | None = None,
-    ) -> Answer:
+        on_step: Callable[[zibaldone.Step], None] | None = None,
+    ) -> zibaldone.Answer:
         """Answer a question, cited, by a model that may look into memory again: the memory's, or `chat`.
 
         It sees what a recall brings, and may ask for more up to `rounds` times, four queries at a time,
@@ -370,32 +344,21 @@ class Memory:
         `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
         where `timeout_s` is over before there is a recall.
         """
-        narrowed, room = to_filter(filter), count("budget_tokens", budget_tokens, least=1)
-        session = narrowed.scope_session()
-        unread = self._wiring.unread_question(question, user, session, room, now, timeout_s)
-        function("on_step", on_step, optional=True)
-        return replace(self._asking(unread, chat, rounds, narrowed, shared), on_step=on_step).run()
-
-    def _asking(
-        self,
-        question: Question,
-        chat: ChatModel | None,
-        rounds: int,
-        narrowed: Filter,
-        shared: Sequence[Key] | None,
-        messages: MessageLike | Iterable[MessageLike] | None = None,
-    ) -> Asking:
         from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
 
-        wiring, whose = self._wiring, question.scope.user
-        scopes = wiring.shared_with(whose, shared, question.scope.session)
+        wiring, narrowed = self._wiring, to_filter(filter)
+        session, room = narrowed.scope_session(), count("budget_tokens", budget_tokens, least=1)
+        unread = wiring.unread_question(question, user, session, room, now, timeout_s)
+        whose = unread.scope.user
+        scopes = wiring.shared_with(whose, shared, session)
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
         if not asker.has_model:
             raise no_model()
         narrowed.narrowing()  # or else a model would be asked before it is found wrong
-        if not question.text.strip():
+        function("on_step", on_step, optional=True)
+        if not unread.text.strip():
             raise InvalidInput("a question needs words")
         if count("rounds", rounds, least=0) > MOST_ROUNDS:
             raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
@@ -403,11 +366,10 @@ class Memory:
         def recalled(query: str, narrowed: Filter, exclude_seqs: Collection[int], **options: Any) -> Recall:
             return self.recall(
                 query,
-                messages=messages,
                 user=whose,
                 filter=replace(narrowed, exclude_seqs={*narrowed.exclude_seqs, *exclude_seqs}),
                 min_confidence=0,
-                now=question.before and question.now,
+                now=unread.before and unread.now,
                 shared=scopes,
                 **options,
             )
@@ -418,7 +380,10 @@ class Memory:
             with self._database.read(scope or whose) as connection:
                 return log.present(connection, scope or whose, seqs) >= set(seqs)
 
-        return Asking(question, asker, recalled, wiring.count_tokens, still_there, rounds, narrowed, scopes)
+        count_tokens = wiring.count_tokens
+        return Asking(
+            unread, asker, recalled, count_tokens, still_there, rounds, narrowed, scopes, on_step
+        ).run()
 
     @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")

@@ -1,32 +1,8 @@
 """The one module that reads environment variables, for `Memory.from_env` and the command line.
 
-    ZIBALDONE_MEMORY            the memory's folder, or the URL of its database
-    ZIBALDONE_CHAT_MODEL        a chat model's name; none: views work offline
-    ZIBALDONE_CHAT_BASE_URL     of an OpenAI-compatible endpoint, such as http://localhost:8000/v1
-    ZIBALDONE_CHAT_API_KEY
-    ZIBALDONE_CHAT_TIMEOUT_S    for one attempt; 60 unless set
-    ZIBALDONE_EMBED_MODEL       an embedder's name, such as fastembed:BAAI/bge-small-en-v1.5;
-                                none: the embedded one
-    ZIBALDONE_EMBED_BASE_URL, ZIBALDONE_EMBED_API_KEY
-    ZIBALDONE_RERANKER          fastembed:MODEL or chat (the chat model); none: search alone orders
-    ZIBALDONE_EMBED_DIMENSION   numbers per vector, where the model lets one choose
-    ZIBALDONE_MAX_TOKENS_PER_CALL, ZIBALDONE_MAX_CALLS_PER_USER_PER_DAY,
-    ZIBALDONE_MAX_TOKENS_PER_USER_PER_DAY, ZIBALDONE_MAX_TOKENS_PER_DAY   ceilings
-    ZIBALDONE_INDEX_MB          megabytes of memory for the indexes of all users, each view's by itself; an
-                                eighth of the machine's unless set
-    ZIBALDONE_BLOCKS            a bucket for blocks and saved indexes, such as s3://bucket/prefix; what it is
-                                opened with is in AWS_* variables, which obstore reads
-    ZIBALDONE_KEY               opens an encrypted folder: 64 hexadecimal digits, or a passphrase
-    ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
-    ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
-    ZIBALDONE_USER_KEYS         where keys of users lie: a folder apart from the memory, or s3://bucket/prefix
-    ZIBALDONE_WALL_KEY, ZIBALDONE_WALL_KEY_COMMAND   by which a role of PostgreSQL proves whose rows it means:
-                                see 'zibaldone wall'
-    ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
-    ZIBALDONE_OTEL_CONTENT      1: a server's telemetry bears users, questions, what models are sent and say
-
-For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
-command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.
+docs/cli.md lists the ZIBALDONE_* variables; ZIBALDONE_WALL_KEY is in docs/fleet.md, ZIBALDONE_AUDIT in
+docs/security.md, ZIBALDONE_OTEL_CONTENT in docs/serving.md. For an embedder that is called openai:...,
+OPENAI_API_KEY stands in where no other server is named.
 """
 
 from __future__ import annotations
@@ -71,7 +47,7 @@ def chat() -> ChatModel | None:
         model,
         base_url=text("CHAT_BASE_URL"),
         api_key=text("CHAT_API_KEY"),
-        timeout_s=_number("CHAT_TIMEOUT_S", 60.0),
+        timeout_s=whole("CHAT_TIMEOUT_S", least=1) or 60.0,
     )
 
 
@@ -191,15 +167,4 @@ def whole(name: str, least: int = 0) -> int | None:
         number = least - 1
     if number is not None and number < least:
         raise InvalidInput(f"{_PREFIX}{name} must be a whole number of at least {least}, not {value!r}")
-    return number
-
-
-def _number(name: str, default: float) -> float:
-    value = text(name)
-    try:
-        number = default if value is None else float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise InvalidInput(f"{_PREFIX}{name} must be a number above 0, not {value!r}")
     return number

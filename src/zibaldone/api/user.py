@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
 
+import zibaldone  # whose names are loaded when they are first used
 from zibaldone import log
 from zibaldone.api.items import AsyncItems, Items
 from zibaldone.api.profile import AsyncProfile, Profile
@@ -51,12 +52,6 @@ from zibaldone.log.session_list import TitledSession, titled_sessions
 from zibaldone.recall.timeline import TimelineFilter, TimelineLine, note_lines, session_lines
 from zibaldone.views.base import Generation, View, WarmedView
 
-if TYPE_CHECKING:  # what is asked for less often than it takes to load
-    from zibaldone.api.documents import AsyncTopics, Topics
-    from zibaldone.views.chunks.chunk import Past, StoredChunk
-    from zibaldone.views.hierarchy.nodes import Episode
-    from zibaldone.views.hierarchy.themes import Theme
-
 _EXPORTED_AT_ONCE = 1000  # messages
 R = TypeVar("R")
 
@@ -81,11 +76,9 @@ class User:
 
     @property
     @audited("read")
-    def topics(self) -> Topics:
+    def topics(self) -> zibaldone.Topics:
         """The user's topic documents: to be read, searched, taken out as a folder, and corrected by hand."""
-        from zibaldone.api.documents import Topics
-
-        return Topics(self._wiring, self._user)
+        return zibaldone.Topics(self._wiring, self._user)
 
     @property
     @audited("read")
@@ -267,9 +260,7 @@ class User:
         Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
         complete by then is stored.
         """
-        from zibaldone.api.admin import Admin
-
-        return Admin(self._wiring).import_(
+        return zibaldone.Admin(self._wiring).import_(
             path,
             user=self._user,
             format=format,
@@ -297,24 +288,24 @@ class User:
                 wiring.variants.serving(user, view).warm(snapshots, user)
 
     @audited("read")
-    def chunks(self) -> list[StoredChunk]:
+    def chunks(self) -> list[zibaldone.StoredChunk]:
         """The chunks view's memory, chunk by chunk in the order in which they were made."""
         view = self._wiring.variants.serving(self._user, self._wiring.chunks)
         return view.chunks(generations.snapshots(self._database, self._user, view))
 
     @audited("read")
-    def superseded(self) -> list[Past]:
+    def superseded(self) -> list[zibaldone.Past]:
         """Values that chunks no longer say, with what took their place, in the order in which they went."""
         view = self._wiring.variants.serving(self._user, self._wiring.chunks)
         return view.history(generations.snapshots(self._database, self._user, view))
 
     @audited("read")
-    def themes(self) -> list[Theme]:
+    def themes(self) -> list[zibaldone.Theme]:
         """The hierarchy view's themes with their semantics, in the order in which they began."""
         return self._made_by(self._wiring.hierarchy, self._wiring.hierarchy.themes)
 
     @audited("read")
-    def episodes(self) -> list[Episode]:
+    def episodes(self) -> list[zibaldone.Episode]:
         """The hierarchy view's episodes, in the order in which they were told."""
         return self._made_by(self._wiring.hierarchy, self._wiring.hierarchy.episodes)
 
@@ -338,10 +329,8 @@ class AsyncUser(Awaited[User]):
         return AsyncProfile(self._inner.profile)
 
     @property
-    def topics(self) -> AsyncTopics:
-        from zibaldone.api.documents import AsyncTopics
-
-        return AsyncTopics(self._inner.topics)
+    def topics(self) -> zibaldone.AsyncTopics:
+        return zibaldone.AsyncTopics(self._inner.topics)
 
     preload = awaited(User.preload)
     sessions = awaited(User.sessions)

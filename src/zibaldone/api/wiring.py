@@ -47,10 +47,9 @@ from zibaldone.models.base import ChatModel, Embedder, Reranker, Tokenizer
 from zibaldone.models.logprobs import Drafter
 from zibaldone.models.meter import Ceilings, Meter
 from zibaldone.models.named import embedder_called, reranker_called
-from zibaldone.models.own_tokens import own_tokens
 from zibaldone.models.reranking import ChatReranker
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.recall.recall import Counting, Order, recall, search
+from zibaldone.recall.recall import Order, recall, search
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
@@ -113,10 +112,8 @@ class Wiring:
                 "reranker 'chat' needs a chat model: give chat=, or set ZIBALDONE_CHAT_MODEL and open with"
                 " Memory.from_env()"
             )
-        self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.tokenizer: Tokenizer = static
-        self.model_tokens = None if config.tokenizer is None else own_tokens(config.tokenizer, static)
-        self.counting = Counting(static, self.model_tokens, self.count_tokens)
+        self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.worker: BackgroundWorker | None = None
         self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
@@ -136,7 +133,7 @@ class Wiring:
         self.asker = Asker(self.chat, self.meter, static)
         self.reranker = ChatReranker(self.asker) if isinstance(reranker, str) else reranker
         self.views = self._wire(self.embedder, self.asker, self.chat)
-        self.leases: Leases | None = None  # of the worker
+        self.leases = Leases(self.database)  # of the worker
         self.backlog = Backlog(self.database, partial(self.chosen, None), self.default_retention, self.now)
         # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
         self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
@@ -256,12 +253,11 @@ class Wiring:
         return to_time(now, "the clock's time")
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, by the tokenizer that budgets are counted with."""
+        """Tokens of a text."""
         return self._count_short(text) if len(text) < _SHORT else self._count_tokens(text)
 
     def _count_tokens(self, text: str) -> int:
-        counting = self.tokenizer if self.model_tokens is None else self.model_tokens.tokenizer
-        return counting.count([text])[0]
+        return self.tokenizer.count([text])[0]
 
     def chosen(self, names: Sequence[str] | None) -> list[View]:
         """The views of these names, each once; None: those that are maintained.
@@ -354,7 +350,8 @@ class Wiring:
                 question,
                 narrowing,
                 floor=floor,
-                counting=self.counting,
+                tokenizer=self.tokenizer,
+                count=self.count_tokens,
                 messages=serving(self.messages),
                 notes=serving(self.notes) if with_notes else None,
                 reranker=self.reranker,
@@ -373,7 +370,7 @@ class Wiring:
 
         def work() -> Passages:
             messages, notes = serving(self.messages), serving(self.notes)
-            return search(self.database, messages, notes, question, narrowing, limit, self.counting)
+            return search(self.database, messages, notes, question, narrowing, limit, self.tokenizer)
 
         return self._reading(user, [self.messages, self.notes], work)
 
@@ -487,23 +484,17 @@ class Wiring:
         assert self.worker is not None
         worker = self.worker
 
-        def check() -> None:
-            self.recall_priority.pause()
-            worker.check()
-
-        if self.leases is None:
-            self._maintain_one(user, check)
-            return
         with self.leases.hold(user) as check_lease:
             if check_lease is None:
                 return
 
-            def check_both() -> None:
-                check()
+            def check() -> None:
+                self.recall_priority.pause()
+                worker.check()
                 check_lease()
 
             try:
-                self._maintain_one(user, check_both)
+                self._maintain_one(user, check)
             except LeaseLost as error:
                 _logger.warning("%s: another worker goes on", error)
 

@@ -14,7 +14,6 @@ from zibaldone.engine.generations import snapshots
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Narrowing
 from zibaldone.models.base import Reranker, Tokenizer
-from zibaldone.models.own_tokens import OwnTokens
 from zibaldone.models.reranking import MOST, reranked
 from zibaldone.recall.packing import Chosen, Count, choose, standing_room
 from zibaldone.recall.result import Passages, Recall
@@ -43,15 +42,6 @@ _RERANKED_ROOM = MOST * PASSAGE_TOKENS // 2  # views offer twice as much
 LEADING = 2  # budgets of best candidates, of which the earliest or the latest come first
 K = 60  # the constant of reciprocal rank fusion: Cormack, Clarke and Buettcher 2009, eq. 1
 T = TypeVar("T", bound=Hashable)
-
-
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """The tokenizers of a memory."""
-
-    tokenizer: Tokenizer  # the views'
-    own: OwnTokens | None  # the one that budgets are in, where it is another
-    count: Count  # tokens of a text, by the one that budgets are in
 
 
 def read_question(
@@ -84,7 +74,8 @@ def recall(
     narrowing: Narrowing,
     *,
     floor: float,
-    counting: Counting,
+    tokenizer: Tokenizer,
+    count: Count,
     messages: MessagesView,
     notes: NotesView | None,
     reranker: Reranker | None = None,
@@ -100,7 +91,7 @@ def recall(
     began = time.perf_counter()
     question = read_question(database, messages, question, narrowing)
     within = _within(database, question)
-    answers = _Answers(database, question, counting.tokenizer, counting.own)
+    answers = _Answers(database, question, tokenizer)
     room = question.budget_tokens if reranker is None else max(question.budget_tokens, _RERANKED_ROOM)
     retrieved = [answers.of(view, room) for view in views]
     candidates = answers.still_there(reciprocal_rank([found.evidence for found in retrieved]), corrected=True)
@@ -120,11 +111,11 @@ def recall(
             standing = [replace(entry, standing=True) for entry in answers.still_there(known)]
         candidates = in_time(candidates, order, LEADING * question.budget_tokens)
         chosen = choose(
-            answers.counted(answers.torn(candidates)),
+            answers.torn(candidates),
             question.budget_tokens,
-            counting.count,
+            count,
             stems=question.stems,
-            standing=answers.counted(standing),
+            standing=standing,
             standing_tokens=rules_room,
             deadline=question.deadline,
         )
@@ -217,7 +208,6 @@ class _Answers:
     database: Database
     question: Question
     tokenizer: Tokenizer
-    own: OwnTokens | None = None
     traces: list[ViewTrace] = field(default_factory=list)
     replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
     corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
@@ -236,8 +226,7 @@ class _Answers:
     def _traced(
         self, view: View, room_tokens: int, retrieve: Callable[[TakeSnapshot, Question], Retrieved]
     ) -> Retrieved:
-        room = room_tokens if self.own is None else self.own.in_ours(room_tokens)
-        question = replace(self.question, budget_tokens=room)
+        question = replace(self.question, budget_tokens=room_tokens)
         question.deadline.check()
         start = time.perf_counter()
         take_snapshot = snapshots(self.database, question.scope.user, view, question.deadline)
@@ -336,14 +325,6 @@ class _Answers:
                 break
         return there
 
-    def counted(self, units: Sequence[Evidence]) -> list[Evidence]:
-        """The units as they are, their tokens those that the budget is in."""
-        if self.own is None or not units:
-            return list(units)
-        lines = [shown(unit) for unit in units]
-        counts = line_tokens(lines, self.own.tokenizer.count)
-        return [replace(unit, tokens=tokens) for unit, tokens in zip(units, counts, strict=True)]
-
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
         """The candidates, what no longer holds marked and behind what holds now: see `superseded`.
 
@@ -376,16 +357,14 @@ def search(
     question: Question,
     narrowing: Narrowing,
     limit: int,
-    counting: Counting,
+    tokenizer: Tokenizer,
 ) -> Passages:
     """The best messages and passages, best first, `limit` at most; what no longer holds is marked."""
     question = read_question(database, messages, question, narrowing)
-    answers = _Answers(database, question, counting.tokenizer)
+    answers = _Answers(database, question, tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
     candidates = answers.first_there(retrieved.evidence, limit)
-    answers.own = counting.own  # the room was passages of ours, what is found is counted as the caller counts
-    best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
-    return Passages(best, retrieved.confidence)
+    return Passages(answers.current_first(notes, candidates[:limit])[:limit], retrieved.confidence)
 
 
 def to_order(given: object) -> Order:

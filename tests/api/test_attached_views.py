@@ -1,22 +1,13 @@
-"""Readers get so much of a text, whatever its shape; the log and the index have all of it."""
+"""Views of one's own: driven by the memory, and given so much of a text; the log and the index have all."""
 
 import pytest
 
+from zibaldone import InvalidInput, UnknownName
 from zibaldone.text.bounds import MESSAGE_CHARS_READ, QUESTION_CHARS_READ
 from zibaldone.views.base import Retrieved
 from zibaldone.views.units_view import UnitsView
 
 LENGTH = 100_000
-PIECES = {
-    "quotations never closed": "«a ",
-    "a word without end": "a",
-    "dates": "3 May 2023 and 2023-06-03 ",
-    "joined emoji": "👩\u200d",
-    "fences never closed": "```\nx = {1: 2};\n",
-    "wide marks": "。a ",
-}
-SHAPES = {name: (piece * LENGTH)[:LENGTH] for name, piece in PIECES.items()}
-SHAPES["distinct Chinese characters"] = "".join(chr(0x4E00 + i % 20_000) for i in range(LENGTH))
 
 
 class Reader(UnitsView):
@@ -47,9 +38,21 @@ def reader(memory):
     return memory.admin.attach(Reader)
 
 
-@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES)
-def test_readers_get_so_much_of_a_hostile_text(memory, reader, text):
+def test_a_view_is_attached_once_and_asked_by_its_name(memory, reader):
+    """Detached it is unknown."""
+    with pytest.raises(InvalidInput, match="attached already"):
+        memory.admin.attach(Reader)
+    memory.recall("Tulip", user="ann", views=["reader"])
+    assert reader.asked == ["Tulip"]
+    memory.admin.detach(reader)
+    with pytest.raises(UnknownName):
+        memory.recall("Tulip", user="ann", views=["reader"])
+
+
+@pytest.mark.parametrize("piece", ["a", "«a ", "👩\u200d", "```\nx = {1: 2};\n"])
+def test_readers_get_so_much_of_a_hostile_text(memory, reader, piece):
     """The length of the message or the question bounds the work."""
+    text = (piece * LENGTH)[:LENGTH]
     memory.add(text, user="ann")
     memory.maintain(user="ann", views=["reader"])
     memory.recall(text, user="ann", views=["reader"])
