@@ -251,9 +251,11 @@ def test_of_an_empty_memory_no_model_is_asked(tmp_path):
 
 
 def test_without_a_model_the_error_names_chat(memory):
-    """Nothing stands in for it."""
+    """Nothing stands in for it; a recall needs none."""
     with pytest.raises(InvalidInput, match="chat="):
         memory.ask("Who is Pip?", user="ann")
+    with pytest.raises(InvalidInput, match="chat="):
+        memory.recall("Who is Pip?", user="ann", rounds=2)
 
 
 @pytest.mark.parametrize(
@@ -311,12 +313,40 @@ def test_a_grant_that_ends_while_a_model_thinks(memory):
     assert "Thursday" not in answer.evidence.text
 
 
+def test_recall_in_rounds_gives_the_united_evidence(memory):
+    """For a reader of one's own: one request a round, and no answer."""
+    model = ScriptedModel([{"queries": [{"query": "pills against the murmur"}]}, {"queries": []}])
+    recalled = memory.recall("canal towards the lock", user="ann", chat=model, rounds=2, budget_tokens=400)
+    assert ANN[4]["content"] in recalled.text
+    assert recalled.tokens <= 400
+    assert len(model.requests) == 2
+    with pytest.raises(InvalidInput, match="rounds="):
+        memory.recall("Who is Pip?", user="ann", chat=model)
+
+
 def test_a_failing_model_leaves_all_of_the_plain_recall(memory):
-    """Not the smaller first look."""
+    """Not the smaller first look; and so does a recall in rounds whose model wants nothing more."""
     plain = memory.recall("canal towards the lock", user="ann", budget_tokens=500)
     down = ScriptedModel(lambda _: ModelUnavailable("down"))
     asked = memory.ask("canal towards the lock", user="ann", chat=down, budget_tokens=500).evidence
+    idle = ScriptedModel(lambda _: {"queries": []})
+    gathered = memory.recall("canal towards the lock", user="ann", chat=idle, rounds=1, budget_tokens=500)
     assert {unit.sources for unit in asked.evidence} == {unit.sources for unit in plain.evidence}
+    assert {unit.sources for unit in gathered.evidence} == {unit.sources for unit in plain.evidence}
+
+
+def test_a_recall_in_rounds_keeps_to_the_chat_and_the_order(memory):
+    """What the chat says is not recalled again, and an order that there is not is refused."""
+    chat = [
+        {"role": "user", "content": ANN[0]["content"]},
+        {"role": "user", "content": "Who is Pip the beagle?"},
+    ]
+    idle = ScriptedModel(lambda _: {"queries": []})
+    recalled = memory.recall(messages=iter(chat), user="ann", chat=idle, rounds=1)
+    assert ANN[0]["content"] not in recalled.text
+    assert ANN[2]["content"] in recalled.text
+    with pytest.raises(InvalidInput, match="order"):
+        memory.recall("Pip", user="ann", chat=idle, rounds=1, order="bogus")
 
 
 def test_no_request_is_made_after_the_deadline(memory):

@@ -106,7 +106,7 @@ def test_errors_are_the_library_s(remote, address, make_key):
     with pytest.raises(InvalidInput, match="limit"):
         remote.search("one", user="ann", limit=0)
     with pytest.raises(InvalidInput, match="chat does not go to a server"):
-        remote.ask("one", user="ann", chat=ScriptedModel([]))
+        remote.recall("one", user="ann", chat=ScriptedModel([]), rounds=1)
     with pytest.raises(InvalidInput, match="by its id"):
         remote.get(1, user="ann")
     make_key("ann")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import zibaldone  # whose names are loaded when they are first used
@@ -24,6 +24,7 @@ from zibaldone.core.validation import (
     flag,
     function,
     key,
+    members,
     number,
     one_line,
     option,
@@ -50,6 +51,9 @@ from zibaldone.search.question import Question
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import View
 from zibaldone.views.toolkit import PASSAGE_TOKENS
+
+if TYPE_CHECKING:
+    from zibaldone.recall.ask import Asking
 
 T = TypeVar("T")
 ASK_TOKENS = 2500  # of evidence that a model is shown; docs/results.md has what rounds of it answer
@@ -239,6 +243,8 @@ class Memory:
         include_tool_traffic: bool = False,
         order: Order = "best",
         shared: Sequence[Key] | None = None,
+        chat: ChatModel | None = None,
+        rounds: int = 0,
         now: TimeLike | None = None,
         timeout_s: float | None = None,
     ) -> Recall:
@@ -257,12 +263,24 @@ class Memory:
         have its `scope`. A filter's session and seqs are of one's own: with a session only that is recalled,
         unless `shared` says otherwise. What cannot be recalled is in `trace.missing`.
 
+        With `rounds`, a model looks so often whether something is missing, and asks for it: the memory's, or
+        `chat`. What it asks is narrowed as the recall is, whatever its confidence; see `ask`, which answers.
+
         After `timeout_s` it stops at its next step and raises RecallGivenUp; None: it takes what it takes.
         """
         narrowed, taken_by = to_filter(filter), to_order(order)
-        text, repeated = _to_question(query, messages)
+        turns = members("messages of a chat", messages) if isinstance(messages, Iterator) else messages
+        text, repeated = _to_question(query, turns)
         room, wiring = count("budget_tokens", budget_tokens, least=1), self._wiring
         question = wiring.unread_question(text, user, narrowed.scope_session(), room, now, timeout_s)
+        if count("rounds", rounds, least=0) or chat is not None:
+            if not rounds or views is not None or min_confidence is not None or include_tool_traffic:
+                raise InvalidInput(
+                    "chat= goes with rounds=, and rounds= without views, min_confidence and"
+                    " include_tool_traffic"
+                )
+            asking = self._asking(question, chat, rounds, narrowed, shared, turns)
+            return replace(asking, gathers=True, order=taken_by).run().evidence
         least = DEFAULT_FLOOR if min_confidence is None else min_confidence
         floor = number("min_confidence", least, least=0, most=1)
         chosen = wiring.chosen(DEFAULT_VIEWS if views is None else views)
@@ -344,21 +362,32 @@ class Memory:
         `evidence`, and `marks` that say so. Raises InvalidInput where there is no model, and RecallGivenUp
         where `timeout_s` is over before there is a recall.
         """
+        narrowed, room = to_filter(filter), count("budget_tokens", budget_tokens, least=1)
+        session = narrowed.scope_session()
+        unread = self._wiring.unread_question(question, user, session, room, now, timeout_s)
+        function("on_step", on_step, optional=True)
+        return replace(self._asking(unread, chat, rounds, narrowed, shared), on_step=on_step).run()
+
+    def _asking(
+        self,
+        question: Question,
+        chat: ChatModel | None,
+        rounds: int,
+        narrowed: Filter,
+        shared: Sequence[Key] | None,
+        messages: MessageLike | Iterable[MessageLike] | None = None,
+    ) -> Asking:
         from zibaldone.recall.ask import MOST_ROUNDS, Asking, no_model
 
-        wiring, narrowed = self._wiring, to_filter(filter)
-        session, room = narrowed.scope_session(), count("budget_tokens", budget_tokens, least=1)
-        unread = wiring.unread_question(question, user, session, room, now, timeout_s)
-        whose = unread.scope.user
-        scopes = wiring.shared_with(whose, shared, session)
+        wiring, whose = self._wiring, question.scope.user
+        scopes = wiring.shared_with(whose, shared, question.scope.session)
         asker = wiring.asker
         if chat is not None:
             asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
         if not asker.has_model:
             raise no_model()
         narrowed.narrowing()  # or else a model would be asked before it is found wrong
-        function("on_step", on_step, optional=True)
-        if not unread.text.strip():
+        if not question.text.strip():
             raise InvalidInput("a question needs words")
         if count("rounds", rounds, least=0) > MOST_ROUNDS:
             raise TooMany(f"rounds can be at most {MOST_ROUNDS}, not {rounds}")
@@ -366,10 +395,11 @@ class Memory:
         def recalled(query: str, narrowed: Filter, exclude_seqs: Collection[int], **options: Any) -> Recall:
             return self.recall(
                 query,
+                messages=messages,
                 user=whose,
                 filter=replace(narrowed, exclude_seqs={*narrowed.exclude_seqs, *exclude_seqs}),
                 min_confidence=0,
-                now=unread.before and unread.now,
+                now=question.before and question.now,
                 shared=scopes,
                 **options,
             )
@@ -380,10 +410,7 @@ class Memory:
             with self._database.read(scope or whose) as connection:
                 return log.present(connection, scope or whose, seqs) >= set(seqs)
 
-        count_tokens = wiring.count_tokens
-        return Asking(
-            unread, asker, recalled, count_tokens, still_there, rounds, narrowed, scopes, on_step
-        ).run()
+        return Asking(question, asker, recalled, wiring.count_tokens, still_there, rounds, narrowed, scopes)
 
     @traced(lambda passages: {"zibaldone.passages": len(passages)})
     @audited("read")

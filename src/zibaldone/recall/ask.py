@@ -22,7 +22,7 @@ from zibaldone.core.telemetry import operation
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
 from zibaldone.models.asker import Asker, TaskAnswer
-from zibaldone.models.task import Task, TaskResult
+from zibaldone.models.task import NOT_SENT, Task, TaskResult
 from zibaldone.recall.lookup import Lookup, shown_whole, to_lookup
 from zibaldone.recall.recall import Order, unite
 from zibaldone.recall.result import CLEAR, Recall
@@ -95,6 +95,7 @@ class AskStep(Task[StepResult]):
     rounds_left: int
     evidence: tuple[ShownEvidence, ...]
     asked: tuple[str, ...]
+    gathers: bool = field(default=False, metadata=NOT_SENT)  # True: nobody wants the answer
 
     def check(self, result: StepResult) -> None:
         """Raises ValueError for no answer and nothing to look for, and for queries that cannot be made."""
@@ -104,7 +105,7 @@ class AskStep(Task[StepResult]):
             return
         if not self.rounds_left:
             raise ValueError("no round is left: give the answer that the evidence allows, or known: false")
-        if not result.queries:
+        if not result.queries and not self.gathers:
             raise ValueError("it has neither queries nor an answer: give one of them")
         for query in result.queries[:MOST_QUERIES]:
             query.lookup()  # an InvalidInput is a ValueError, and says what a query needs
@@ -182,6 +183,8 @@ class Asking:
     narrowed: Filter
     scopes: Sequence[str] = ()  # shared memories that are recalled beside one's own
     on_step: Callable[[Step], None] | None = None
+    gathers: bool = False  # True: only evidence is wanted
+    order: Order = "best"  # of the first look
     _whole: list[Recall] = field(default_factory=list)  # the plain recall
     _parts: list[Recall] = field(default_factory=list)
     _steps: list[Step] = field(default_factory=list)
@@ -193,7 +196,7 @@ class Asking:
         if not evidence:
             there_is = bool(evidence.trace.decisions)
             return self._ended(evidence, StepResult(known=False), TOO_LITTLE if there_is else EMPTY)
-        calls, most_calls = 0, self.rounds + 1
+        calls, most_calls = 0, self.rounds + (not self.gathers)
         while calls < most_calls:
             rounds_left = self.rounds - calls
             began, reply = time.perf_counter(), None
@@ -213,13 +216,13 @@ class Asking:
                     evidence = self._look(evidence, reply, began)
                 except (RecallGivenUp, InvalidInput) as error:
                     return self._ended(evidence, StepResult(), str(error), reply, began)
-        return self._ended(evidence, StepResult(), NEVER)
+        return self._ended(evidence, StepResult(), "" if self.gathers else NEVER)
 
     def _first_look(self) -> Recall:
         """A recall of the question: all of it where that is all there is, else its share of the budget."""
         began = time.perf_counter()
         most = self.question.budget_tokens
-        whole = self._recall(Lookup(self.question.text), most, ())
+        whole = self._recall(Lookup(self.question.text, order=self.order), most, ())
         self._whole.append(whole)
         self._parts.append(whole)
         elsewhere = (d for trace in whole.trace.shared.values() for d in trace.decisions if not d.kept)
@@ -237,6 +240,7 @@ class Asking:
             rounds_left=rounds_left,
             evidence=tuple(self._shown(unit) for unit in evidence.evidence),
             asked=tuple(self._asked),
+            gathers=self.gathers,
         )
         user = self.question.scope.user
         return self.asker.ask(task, user=user, timeout_s=self._left_s(), repair=repair)
