@@ -262,7 +262,7 @@ def test_pages_that_no_table_uses(memory, checkpoint):
 def test_what_is_still_said_proves_nothing(opened, tmp_path):
     """A text that stands in another message of the user, or of anybody in a file of all, is no leftover."""
     memory = opened(embedder=HashEmbedder(16))
-    memory.add([SECRET, f"As I said: {SECRET}"], user="ann")
+    memory.add([f"So the user: {SECRET} Or so.", SECRET], user="ann")
     memory.add(SECRET, user="bea")
     receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
     verified = memory.admin.verify(receipt)

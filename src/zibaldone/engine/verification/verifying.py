@@ -168,7 +168,9 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
 def _excuse_messages(database: Database, user: str, needles: TextNeedles) -> None:
     after = 0
     while len(needles) and (page := _messages(database, user, after)):
-        needles.excuse(text for message in page for text in (message.role, *texts_of(message)))
+        # As a row has them: its columns stand next to each other.
+        rows = ((m.session, m.role, m.name or "", *texts_of(m)) for m in page)
+        needles.excuse(map(" ".join, rows))
         after = page[-1].seq
 
 
