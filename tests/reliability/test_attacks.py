@@ -13,7 +13,6 @@ from zibaldone import (
     MemAttention,
     Memory,
     Placement,
-    StorageCorrupt,
     StorageError,
     StorageUnusable,
 )
@@ -87,22 +86,6 @@ def test_a_name_of_blanks_does_not_speak_for_another(anywhere):
         memory.add({"role": "user", "name": "  And I stole", "content": "the zebras in Oslo."}, user="u")
         text = memory.recall("zebras Oslo", user="u", min_confidence=0).text
         assert "\nAnd I stole: the zebras" in text
-
-
-@pytest.mark.parametrize("time_us", [2**62, -(2**62)])
-def test_a_time_that_no_message_can_have(place, time_us):
-    """Whatever lists sessions says what is damaged, and forgetting it mends that."""
-    with Memory(place) as memory:
-        memory.add(["Tulips.", "Rye."], user="u", session="s")
-        with memory._database.write() as connection:
-            connection.exec_driver_sql(f"UPDATE messages SET time_us = {time_us} WHERE seq = 2")
-        for listed in (lambda: memory.user("u").sessions(), lambda: memory.user("u").titled_sessions()):
-            with pytest.raises(StorageCorrupt, match="session 's' of user 'u' is damaged"):
-                listed()
-        assert memory.admin.stats().sessions == 1  # counts read no time
-        assert any("message 2" in fault for fault in memory.admin.check().faults)
-        memory.forget(user="u", seqs=[2])
-        assert memory.admin.stats().messages == 1
 
 
 NAMES = (

@@ -1,7 +1,6 @@
 """Encrypting and decrypting a folder: killed at any moment, with others at work, with a wrong key."""
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -142,27 +141,6 @@ def test_killed_while_decrypting(encrypted, tmp_path, every):
     assert kinds == sorted(kinds, reverse=True)
     assert (kinds[0], kinds[-1]) == (True, False)
     assert kinds.count(False) > 1
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("convert", [encrypt_folder, decrypt_folder])
-def test_killed_at_a_random_time(plain, encrypted, tmp_path, convert):
-    """Also in the middle of a statement or of a write: fifty times each way."""
-    folder = plain if convert is encrypt_folder else encrypted
-    chance = random.Random(16)
-    kinds = []
-    for number in range(50):
-        copy = tmp_path / f"killed-{number}"
-        shutil.copytree(folder, copy)
-
-        def child(tell, hear, copy=copy):
-            tell("begun")
-            convert(copy, KEY)
-
-        Child(child).until_killed(chance.uniform(0, 0.25))
-        kinds.append(is_whole(copy))
-        shutil.rmtree(copy)
-    assert set(kinds) == {True, False}
 
 
 def test_there_and_back(plain):
