@@ -438,7 +438,7 @@ class Wiring:
         return forgetting.forget_each(
             self.database,
             self.stores(),
-            seqs,
+            {user: forgetting.Selector(seqs=its) for user, its in seqs.items()},
             dry_run=dry_run,
             now=now,
             also=list(self.variants.instances()),
