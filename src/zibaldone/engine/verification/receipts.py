@@ -18,8 +18,6 @@ from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.errors import InvalidInput
 from zibaldone.views.base import Counted
 
-FoundAs = Literal["text", "normalised text", "word", "reference", "key"]
-
 
 @dataclass(frozen=True, slots=True)
 class LookedAt:
@@ -35,7 +33,7 @@ class LookedAt:
 class Leftover:
     """A remainder of something forgotten."""
 
-    kind: FoundAs
+    kind: Literal["text", "word", "reference", "key"]
     where: str  # the table and the row's key, or the file and the bytes
     words: str  # of a text: some of its words; of a reference: what refers to what; of a key: its number
 
@@ -54,7 +52,6 @@ class Verification:
     purge_is_due: bool  # files are still to be purged, by the next opening of the memory
     looked_at: tuple[LookedAt, ...]
     leftovers: tuple[Leftover, ...]
-    unreadable: int = 0  # pieces that the destroyed key sealed: in a backup, say
 
     @property
     def ok(self) -> bool:
@@ -164,6 +161,5 @@ def summary(verified: Verification) -> dict[str, Any]:
         "looked_for": verified.looked_for,
         "excused": verified.excused,
         "too_short": verified.too_short,
-        "unreadable": verified.unreadable,
         "leftovers": len(verified.leftovers),
     }
