@@ -113,12 +113,13 @@ def test_ceilings_degrade_and_never_lose(with_model):
     assert memory.admin.check().faults == ()
 
 
-def test_an_embedding_server_that_fails_loses_nothing(opened, server):
+def test_an_embedding_server_that_fails_loses_nothing(opened, server, caplog):
     """Messages are stored and found by their words; when the server is back the views catch up."""
     embedder = OpenAIEmbedder("fake", dimension=8, base_url=server.base_url, timeout_s=0.2, max_retries=0)
     memory = opened(**CHUNKS, chat=None, embedder=embedder)
     server.always = Misbehaviour.DROP
     memory.add(FACTS, user="ann")
+    assert "view messages lags behind for user 'ann'" in caplog.text
     assert len(memory.maintain().behind) == 2
     assert memory.recall("clock number 3", user="ann").evidence
     assert memory.recall("clock number 3", user="ann", views=["chunks"], min_confidence=0).evidence
