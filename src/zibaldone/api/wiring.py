@@ -511,7 +511,7 @@ class Wiring:
         assert self.worker is not None
         worker = self.worker
 
-        def check_turn(_: int) -> None:
+        def check_turn(*_: int) -> None:
             worker.check_turn(user)
 
         self.apply_retention(user)

@@ -11,7 +11,7 @@ Each is a transaction or a series of resumable ones: what a crash interrupts is 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.engine import generations
-from zibaldone.engine.maintenance import grow
+from zibaldone.engine.maintenance import OnStep, grow
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.base import ComparedView, Content, Generation, Snapshot, TakeSnapshot, View, ViewStore
@@ -114,9 +114,7 @@ def begin(database: Database, user: str, view: View, chat: str) -> Generation | 
     return database.transact(begun, user)
 
 
-def switch(
-    database: Database, user: str, view: View, *, on_step: Callable[[int], None] = lambda _: None
-) -> None:
+def switch(database: Database, user: str, view: View, *, on_step: OnStep = lambda *_: None) -> None:
     """Let the build beside serve, after it has read the rest of the log; keep the one that served.
 
     Raises InvalidInput if there is none beside, and ModelFailed.
