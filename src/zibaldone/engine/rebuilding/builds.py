@@ -180,7 +180,7 @@ def discard(database: Database, user: str, view: View) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChangedContent:
-    """Contents of both builds with common sources and different words."""
+    """Contents of both builds that begin in the same message, with other words or sources."""
 
     before: Content
     after: Content
@@ -251,24 +251,10 @@ def _opener(database: Database, generation: Generation) -> TakeSnapshot:
 
 
 def _pairs(gone: Counter[Content], added: Counter[Content]) -> Iterator[ChangedContent]:
-    """Pair contents of one kind by the largest share of common sources; each is used once."""
-    by_source: dict[tuple[str, int], list[Content]] = defaultdict(list)
-    for old in gone:
-        for source in old.sources:
-            by_source[old.kind, source].append(old)
-    near = []
-    for new in added:
-        candidates = {old for source in new.sources for old in by_source[new.kind, source]}
-        near += [(_share(old, new), old, new) for old in candidates]
-    near.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
-    left, wanted = Counter(gone), Counter(added)
-    for _, old, new in near:
-        for _ in range(min(left[old], wanted[new])):
-            left[old] -= 1
-            wanted[new] -= 1
-            yield ChangedContent(old, new)
-
-
-def _share(old: Content, new: Content) -> float:
-    """Return the Jaccard similarity of two contents' sources."""
-    return len({*old.sources} & {*new.sources}) / len({*old.sources, *new.sources})
+    """Pair contents of one kind that begin in the same message; each is used once."""
+    waiting: dict[tuple[str, int], list[Content]] = defaultdict(list)
+    for old in sorted(gone.elements()):
+        waiting[old.kind, old.sources[0]].append(old)
+    for new in sorted(added.elements()):
+        if candidates := waiting[new.kind, new.sources[0]]:
+            yield ChangedContent(candidates.pop(0), new)
