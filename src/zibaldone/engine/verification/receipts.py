@@ -6,8 +6,6 @@ A receipt's file has the forgotten texts until it is verified; then it is eviden
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +14,7 @@ from typing import Any, Literal
 
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.errors import InvalidInput
+from zibaldone.importers.export import appearing_whole
 from zibaldone.views.base import Counted
 
 
@@ -71,19 +70,8 @@ _LONGEST_BYTES = 1 << 30
 def write_receipt(path: Path, receipt: Receipt, verified: Verification | None = None) -> None:
     """Write a receipt atomically to a file that only its owner may read. Raises InvalidInput."""
     content = to_object(receipt) | ({} if verified is None else {"verified": summary(verified)})
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(content, file, ensure_ascii=False, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InvalidInput(f"no receipt can be written to {str(path)!r} ({error.strerror})") from error
+    with appearing_whole(path) as file:
+        file.write(json.dumps(content, ensure_ascii=False, indent=1).encode())
 
 
 def read_receipt(path: Path) -> Receipt:
