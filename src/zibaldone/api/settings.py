@@ -23,7 +23,6 @@
     ZIBALDONE_WALL_KEY, ZIBALDONE_WALL_KEY_COMMAND   by which a role of PostgreSQL proves whose rows it means:
                                 see 'zibaldone wall'
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
-    ZIBALDONE_OTEL_CONTENT      1: a server's telemetry bears users, questions, what models are sent and say
 
 For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is named. The
 command line reads ZIBALDONE_MEMORY and ZIBALDONE_USER beside them.

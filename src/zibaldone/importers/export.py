@@ -68,10 +68,7 @@ def _suffix(attachment: Mapping[str, Any]) -> str:
 
 @contextmanager
 def appearing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces `path` at the end, or is deleted on an error.
-
-    Only its owner may read it. Raises InvalidInput.
-    """
+    """Open a file for its owner that replaces `path` at the end, or is deleted on an error."""
     try:
         if path.exists() and not path.is_file():
             raise InvalidInput(f"{str(path)!r} is not a regular file: choose another")
