@@ -1,6 +1,4 @@
-"""Maintenance where something is damaged, killed, interrupted, or where there is nothing to do."""
-
-import threading
+"""Maintenance where something is damaged, killed, or where there is nothing to do."""
 
 import pytest
 
@@ -110,41 +108,6 @@ def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memo
     again.maintain()
     assert generations_of(again) == (old, None)
     assert again.admin.check().faults == ()
-
-
-def test_an_interrupted_maintenance_commits_nothing_more(memory, monkeypatch):
-    """Ctrl-C is raised at once, and the step under way ends without a trace."""
-    memory.add(FACTS, user="ann")
-    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
-    prepare = memory._wiring.chunks.prepare
-
-    def slow(messages, basis=None):
-        begun.set()
-        go_on.wait(30)
-        return prepare(messages, basis)
-
-    def interrupted(*_):
-        begun.wait(30)
-        raise KeyboardInterrupt
-
-    run = threading.Thread.run
-
-    def watched(thread):
-        run(thread)
-        ended.set()
-
-    monkeypatch.setattr(memory._wiring.chunks, "prepare", slow)
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "join", interrupted)
-        patch.setattr(threading.Thread, "run", watched)
-        with pytest.raises(KeyboardInterrupt):
-            memory.maintain()
-        go_on.set()
-        assert ended.wait(30)
-    assert memory.user("ann").chunks() == []
-    monkeypatch.undo()
-    assert memory.maintain().behind == ()
-    assert memory.user("ann").chunks()
 
 
 def test_progress_counts_what_a_rebuild_reads(opened, memory):

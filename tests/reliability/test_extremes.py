@@ -118,20 +118,3 @@ def test_lone_surrogates(memory, where):
     assert memory.users() == []
     memory.add("x", user="ann")
     assert memory.recall("what \ud83d is x", user="ann", min_confidence=0)
-
-
-@pytest.mark.exhaustive
-def test_a_megabyte(memory):
-    """A message of a megabyte is kept whole; a recall shows what matched of it, within the budget."""
-    filler = "".join(f"Sentence {i} tells of nothing in particular. " for i in range(22_000))
-    text = filler[:600_000] + "The vault's number is 4711 and the key is under the fern. " + filler[600_000:]
-    assert len(text) > 1_000_000
-    memory.add(["Hello.", text, "Goodbye."], user="ann")
-    assert memory.messages(user="ann")[1].content == text
-    found = memory.recall("What is the number of the vault under the fern?", user="ann", budget_tokens=300)
-    assert "4711" in found.text
-    assert found.tokens <= 300
-    assert memory.admin.check().ok
-    receipt = memory.forget(user="ann", seqs=[2])
-    assert receipt.purged or memory._database.shared
-    assert memory._database.shared or memory._database.bytes_on_disk() < 500_000
