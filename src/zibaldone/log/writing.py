@@ -90,9 +90,9 @@ def append(
 
     A correction that names ids corrects the messages that have them here, whatever their seqs were elsewhere.
 
-    Raises IdConflict when an id is taken by a message that says something else, or says it elsewhere.
-    Metadata may differ (a chat was renamed since): what was stored first stays. With `keep_first` it stays
-    whatever differs, and is counted.
+    Raises IdConflict when an id is taken by a message that says something else, or elsewhere, or is another
+    agent's. Other metadata may differ (a chat was renamed since): what was stored first stays. With
+    `keep_first` it stays whatever differs, and is counted.
     """
     known = fetch_by_id(connection, user, [m.id for m in given if m.id is not None])
     stored: list[Message] = []
