@@ -8,7 +8,6 @@ from opentelemetry.trace import SpanKind, StatusCode, get_tracer
 
 from telemetry import Exported, exported
 from zibaldone import ModelFailed
-from zibaldone.core.telemetry import show_content
 from zibaldone.errors import InvalidInput
 from zibaldone.testing import ScriptedModel
 
@@ -111,23 +110,6 @@ def test_no_content_is_told(told, opened):
     memory.forget(user=user, everything=True)
     assert len(told.spans()) > 6
     assert CANARY not in told.text()
-
-
-def test_content_is_told_where_that_is_wished(told, opened):
-    """The user and the question, what the model was sent and what it said."""
-    memory = opened(chat=ScriptedModel([ANSWER]))
-    memory.add("I play the piano.", user="ann")
-    show_content(True)
-    try:
-        memory.ask("What do I play?", user="ann")
-    finally:
-        show_content(False)
-    (asked,) = told.spans()["zibaldone.ask"]
-    assert asked.attributes["zibaldone.question"] == "What do I play?"
-    assert asked.attributes["zibaldone.user"] == "ann"
-    (model,) = told.spans()["chat scripted"]
-    assert "piano" in model.attributes["zibaldone.prompt"]
-    assert CANARY in model.attributes["zibaldone.reply"]
 
 
 def test_a_failure_is_told_by_its_class(told, opened):

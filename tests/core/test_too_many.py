@@ -44,12 +44,6 @@ def test_one_more_than_the_limit_is_refused(memory, monkeypatch, argument):
     assert len(given) <= 4 or argument in ("views", "namespace")  # which are given as lists
 
 
-def test_what_says_how_long_it_is_is_not_read(memory):
-    """Ten million seqs are refused by their number."""
-    with pytest.raises(TooMany, match="exclude_seqs can be at most 100,000"):
-        memory.recall("x", user="ann", filter=Filter(exclude_seqs=range(10**7)))
-
-
 def test_as_many_as_the_limit_are_taken(memory, monkeypatch):
     """The limit is of what is too much."""
     monkeypatch.setattr("zibaldone.core.validation.MOST", {**MOST, "messages": 3})

@@ -1,103 +1,121 @@
-"""The driver of the views: cursors, generations, and who goes first."""
-
-import logging
-from datetime import UTC, datetime
+"""Maintenance where something is damaged, killed, or where there is nothing to do."""
 
 import pytest
 
-from zibaldone import Message, log
-from zibaldone.engine import generations
-from zibaldone.engine.generations import serving
-from zibaldone.engine.maintenance import advance, rebuild
-from zibaldone.errors import ModelFailed
+from zibaldone import MemAttention
+from zibaldone.engine import maintenance
+from zibaldone.engine.generations import building, serving
+from zibaldone.errors import StorageCorrupt
+from zibaldone.testing import HashEmbedder
 
-NOW = datetime(2024, 3, 1, tzinfo=UTC)
-
-
-class Reader:
-    """A view that only notes what it is told to do."""
-
-    name = "reader"
-    reads_whole = False
-
-    def __init__(self, fingerprint="one", batch_messages=512):
-        self.fingerprint, self.batch_messages = fingerprint, batch_messages
-        self.prepared = []
-        self.committed = []
-        self.dropped = []
-        self.on_prepare = lambda messages: None
-
-    def prepare(self, messages, basis):
-        """Note the seqs."""
-        self.on_prepare(messages)
-        self.prepared.append([message.seq for message in messages])
-        return len(messages)
-
-    def commit(self, connection, generation, seqs, prepared):
-        """Note the generation and the seqs."""
-        assert prepared == len(seqs)
-        self.committed.append((generation.number, seqs))
-
-    def drop(self, connection, generation):
-        """Note the generation."""
-        self.dropped.append(generation.number)
+CHUNKS = {
+    "batch_messages": 4,
+    "chunks": MemAttention(chunk_gate_tokens=40),
+    "chat": None,
+    "maintained": ["chunks"],
+}
+FACTS = [f"Fact {i}: Otto repaired clock number {i} in cellar {i} on a Tuesday." for i in range(12)]
 
 
-def append(database, number, user="ann"):
-    """Add messages to the log alone."""
-    with database.write() as connection:
-        return log.append(connection, user, [Message(f"Fact {i}.") for i in range(number)], NOW).stored
+@pytest.fixture
+def memory(opened):
+    """With small chunks, no model, and nothing to maintain but messages and chunks."""
+    return opened(**CHUNKS)
 
 
-def state(database, view):
-    """(generation, fingerprint, cursor) of what serves, None when nothing does."""
-    with database.read() as connection:
-        found = serving(connection, "ann", view)
-    return found and (found.number, found.fingerprint, found.cursor)
+def half_built(memory, monkeypatch, user="ann", view="chunks"):
+    """A rebuild of the view dies after its first batch."""
+
+    class Killed(BaseException):
+        pass
+
+    step = maintenance._step
+
+    def dies(*args, **options):
+        step(*args, **options)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(maintenance, "_step", dies)
+        with pytest.raises(Killed):
+            memory.builds.rebuild(user=user, view=view)
 
 
-def test_a_model_that_fails_is_told_in_the_log_of_the_program(database, caplog):
-    """The warning names the view, the user and what the model said."""
-
-    def fail(_):
-        raise ModelFailed("the model is asleep")
-
-    append(database, 1)
-    view = Reader()
-    view.on_prepare = fail
-    with caplog.at_level(logging.WARNING):
-        assert not advance(database, "ann", view)
-    assert "reader" in caplog.text
-    assert "'ann'" in caplog.text
-    assert "the model is asleep" in caplog.text
+def generations_of(memory, view="chunks"):
+    """(what serves, what is half built) of Ann's."""
+    with memory._database.read() as connection:
+        chosen = memory._wiring.views[view]
+        return serving(connection, "ann", chosen), building(connection, "ann", chosen)
 
 
-@pytest.mark.parametrize("fingerprint", ["one", "two"])
-def test_a_rebuild_that_another_process_overtook_ends(database, fingerprint):
-    """Whoever finds the switch made, or another model's build, leaves it at that: nothing is half built."""
-    append(database, 2)
-    view, other = Reader(batch_messages=1), Reader(fingerprint, batch_messages=1)
-    assert advance(database, "ann", view)
-    once = iter([True])
-    view.on_prepare = lambda _: next(once, False) and rebuild(database, "ann", other)
-    rebuild(database, "ann", view)
-    assert state(database, view)[1:] in (("one", 2), (fingerprint, 2))
-    with database.read() as connection:
-        assert generations.building(connection, "ann", view) is None
-    if fingerprint == "one":
-        assert state(database, view)[0] == 2
-        assert other.committed == [(2, [1]), (2, [2])]
-        assert view.committed[2:] == []
+def test_a_damaged_view_holds_up_neither_its_users_other_views_nor_other_users(memory, monkeypatch):
+    """The view is reported behind, with the reason; everything else is read."""
+    for user in ("ann", "bea"):
+        memory.add(FACTS, user=user)
+    prepare = memory._wiring.chunks.prepare
+
+    def torn(messages, basis=None):
+        if basis.user == "ann":
+            raise StorageCorrupt("block 7 is torn")
+        return prepare(messages, basis)
+
+    monkeypatch.setattr(memory._wiring.chunks, "prepare", torn)
+    report = memory.maintain(views=["chunks", "hierarchy"])
+    assert [(one.user, one.view, one.reason) for one in report.behind] == [
+        ("ann", "chunks", "block 7 is torn")
+    ]
+    assert generations_of(memory, "hierarchy")[0].cursor == len(FACTS)
+    assert memory.user("bea").chunks()
+    monkeypatch.undo()
+    assert memory.maintain(views=["chunks", "hierarchy"]).behind == ()
+    assert memory.user("ann").chunks()
 
 
-def test_a_first_build_beside_a_rebuild(database):
-    """Who reads for the first time while another process rebuilds gets a generation of another number."""
-    append(database, 4)
-    view, other = Reader(batch_messages=2), Reader(batch_messages=2)
-    once = iter([True])
-    other.on_prepare = lambda _: next(once, False) and advance(database, "ann", view)
-    rebuild(database, "ann", other)
-    assert {number for number, _ in view.committed} == {2}
-    assert {number for number, _ in other.committed} == {1}
-    assert state(database, view) == (1, "one", 4)
-    assert other.dropped == [1, 2]
+def test_bugs_are_not_taken_for_damage(memory, monkeypatch):
+    """Only typed failures leave a view behind."""
+    memory.add(FACTS, user="ann")
+    monkeypatch.setattr(memory._wiring.chunks, "prepare", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        memory.maintain()
+
+
+def test_a_killed_rebuild_is_finished_by_the_next_maintenance(memory, monkeypatch):
+    """It goes on where it stopped, and takes the old one's place."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    old, _ = generations_of(memory)
+    half_built(memory, monkeypatch)
+    assert generations_of(memory)[1].cursor == 4
+    assert memory._wiring.backlog.look() == ["ann"]
+    memory.maintain()
+    served, unfinished = generations_of(memory)
+    assert (served.number, unfinished) == (old.number + 1, None)
+    assert memory._wiring.backlog.look() == []
+    assert memory.admin.check().faults == ()
+
+
+def test_what_a_killed_rebuild_left_under_other_settings_is_dropped(opened, memory, monkeypatch):
+    """Back at the old settings, nothing of the half-built generation stays."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    old, _ = generations_of(memory)
+    memory.close()
+    other = opened(**CHUNKS, embedder=HashEmbedder(32))
+    half_built(other, monkeypatch)
+    assert generations_of(other)[1] is not None
+    other.close()
+    again = opened(**CHUNKS)
+    again.maintain()
+    assert generations_of(again) == (old, None)
+    assert again.admin.check().faults == ()
+
+
+def test_progress_counts_what_a_rebuild_reads(opened, memory):
+    """With other settings everything is read again, and the last call of progress says so."""
+    memory.add(FACTS, user="ann")
+    memory.maintain()
+    memory.close()
+    seen = []
+    again = opened(**CHUNKS, embedder=HashEmbedder(32))
+    again.maintain(progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (24, 24)

@@ -374,3 +374,42 @@ def test_a_step_of_a_discarded_build_is_not_committed_into_the_next(memory):
     memory.builds.rebuild("notes", user="ann", chat=ScriptedModel(slow, "slow"))
     builds = memory.builds.status("notes", user="ann")
     assert (builds.other.number, builds.other.chat, builds.other.read_to) == (2, "next", 0)
+
+
+class Overtaken(HashEmbedder):
+    """In the midst of its next call something else is done."""
+
+    overtake = None
+
+    def embed(self, texts):
+        overtake, self.overtake = self.overtake, None
+        if overtake is not None:
+            overtake()
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("dimension", [16, 32])
+def test_a_rebuild_that_another_process_overtook_ends(opened, dimension):
+    """Whoever finds the switch made, or another model's build, leaves it at that: nothing is half built."""
+    embedder = Overtaken(16)
+    memory, other = opened(embedder=embedder, batch_messages=2), opened(embedder=HashEmbedder(dimension))
+    memory.add(TALK, user="ann")
+    embedder.overtake = lambda: other.builds.rebuild(user="ann")
+    memory.builds.rebuild(user="ann")
+    assert [state[1:] for state in states(memory)] == [(1, "")]
+    assert memory.builds.status(user="ann").serving.unread == 0
+    assert memory.admin.check().ok
+
+
+def test_a_first_build_beside_a_rebuild(opened):
+    """Who reads for the first time while another process rebuilds has a build of another number."""
+    failing, embedder = FailingEmbedder(HashEmbedder(16)), Overtaken(16)
+    memory, other = opened(embedder=failing), opened(embedder=embedder, batch_messages=2)
+    memory.add(TALK, user="ann")
+    failing.failing = False
+    began = []
+    embedder.overtake = lambda: began.append((memory.maintain(), states(memory)))
+    other.builds.rebuild(user="ann")
+    assert began[0][1] == [(1, 0, ""), (2, 1, "")]
+    assert states(memory) == [(1, 1, "")]
+    assert memory.admin.check().ok

@@ -10,29 +10,14 @@ from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.worker import BackgroundWorker
 
 
-def standing_aside(way):
-    """A thread that gives way, and what it has done."""
-    done = threading.Event()
-
-    def pause():
-        way.pause()
-        done.set()
-
-    thread = threading.Thread(target=pause)
-    thread.start()
-    return thread, done
-
-
 def test_who_gives_way_waits_for_the_last_who_has_it():
     """And goes on at once then."""
-    way = RecallPriority(longest_s=60)
-    first, second = way.held(), way.held()
-    first.__enter__()
-    second.__enter__()
-    thread, done = standing_aside(way)
-    first.__exit__(None, None, None)
-    assert not done.wait(0.02)
-    second.__exit__(None, None, None)
+    way, done = RecallPriority(longest_s=60), threading.Event()
+    thread = threading.Thread(target=lambda: (way.pause(), done.set()))
+    with way.held():
+        with way.held():
+            thread.start()
+        assert not done.wait(0.02)
     thread.join(10)
     assert done.is_set()
 
@@ -74,13 +59,13 @@ def test_maintenance_gives_way_between_its_steps_and_ends(maintained):
 @pytest.mark.parametrize("ask", ["recall", "search"])
 def test_whoever_asks_has_the_way_until_they_are_answered(maintained, monkeypatch, ask):
     """Not before and not afterwards."""
-    seen = []
+    seen, way = [], maintained._wiring.recall_priority
     taken = maintained._wiring.variants.steadily
-    monkeypatch.setattr(
-        maintained._wiring.variants,
-        "steadily",
-        lambda *given: seen.append(maintained._wiring.recall_priority._under_way) or taken(*given),
-    )
+
+    def watched(*given):
+        seen.append(way._under_way)
+        return taken(*given)
+
+    monkeypatch.setattr(maintained._wiring.variants, "steadily", watched)
     getattr(maintained, ask)("How many boats?", user="ann")
-    assert seen == [1]
-    assert maintained._wiring.recall_priority._under_way == 0
+    assert (seen, way._under_way) == ([1], 0)

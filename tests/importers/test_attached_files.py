@@ -4,8 +4,6 @@ import json
 import zipfile
 from hashlib import sha256
 
-import pytest
-
 from zibaldone.importers import attached_files as attached_files_module
 
 CAT, PLAN = b"\x89PNG cat", b"%PDF plan"
@@ -66,13 +64,6 @@ def test_files_of_chatgpt_are_kept_if_asked_for(memory, archive):
     ]
     first, *_ = memory.user("ann").attachments(memory.messages(user="ann")[0].seq)
     assert (first.sha256, first.size_bytes) == (sha256(CAT).hexdigest(), len(CAT))
-
-
-@pytest.mark.parametrize("strict", [False, True])
-def test_files_come_with_a_strict_import(memory, archive, strict):
-    """Part by part, or all in one transaction."""
-    assert memory.user("ann").import_(archive(EXPORT), attachments=True, strict=strict).files == 2
-    assert [data for _, data in kept(memory)] == [CAT, PLAN, None]
 
 
 def test_files_of_claude_are_found_by_id_or_by_name(memory, archive):

@@ -138,16 +138,6 @@ def test_a_file_that_breaks_off_keeps_what_stands_before(memory, archive):
     assert "ends too early" in refused.why
 
 
-def test_strict_is_all_or_nothing(memory, archive):
-    """The first fault is raised, and nothing is stored; without one all is."""
-    path = archive({"conversations.json": [chatgpt_chat("a", "Hello"), BROKEN]})
-    with pytest.raises(InvalidImport, match=r"\$\[1\]\.mapping: found 7"):
-        memory.user("ann").import_(path, strict=True)
-    assert memory.users() == []
-    assert memory.user("ann").import_(archive(FILES), strict=True).added == 4
-    assert "Rye." in memory.recall("Rye?", user="ann", min_confidence=0).text
-
-
 def test_nothing_but_faults_is_an_error(memory, archive):
     """Where nothing can be imported, the first reason is raised."""
     with pytest.raises(InvalidImport, match=r"found 7.*\(and 1 more like it"):

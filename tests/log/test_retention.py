@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -207,12 +206,3 @@ def test_forgetting_everything_takes_a_policy_that_cannot_be_read(told):
     stored(told, "{")
     told.forget(user="ann", everything=True)
     assert told.user("ann").retention() == Retention()
-
-
-def test_a_policy_of_an_earlier_version_still_holds(told):
-    """What else was in it, such as how old words faded, is left alone."""
-    policy = Retention([RetentionRule(50)])
-    told.user("ann").retain(policy)
-    stored(told, json.dumps(asdict(policy) | {"decay_days": 90.0, "forget_below": 0.5}))
-    assert told.user("ann").retention() == policy
-    assert [receipt.messages for receipt in told.maintain().forgotten] == [4]

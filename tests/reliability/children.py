@@ -88,7 +88,7 @@ class Child:
         values = list(islice(self.told(), words))
         values += self.told(within_s=after_s)
         self.kill()
-        return values + list(self.told(within_s=0))
+        return [self._checked(value) for value in (*values, *self.told(within_s=0))]
 
     def wait(self) -> list[Any]:
         """All that it still tells; raises what it raised."""

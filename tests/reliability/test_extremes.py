@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from anywhere import PLACES
 from zibaldone import Filter, InvalidMessage, Memory
-from zibaldone.testing import HashEmbedder
 
 
 @pytest.fixture
@@ -72,15 +71,6 @@ def test_odd_texts(memory, text):
     assert memory.forget(user="ann", seqs=[1]).messages == 1
 
 
-@pytest.mark.parametrize("field", ["name", "role"])
-@pytest.mark.parametrize("text", ["Ann\nThu 25 May 2023", "Ann\r", "a\u2028b"])
-def test_a_speaker_cannot_forge_a_line(memory, field, text):
-    """A name or role with a line break could make up a header or another speaker: it is refused."""
-    with pytest.raises(InvalidMessage, match="line break"):
-        memory.add({"content": "hello", field: text}, user="ann")
-    assert memory.messages(user="ann") == []
-
-
 def test_forty_scripts(memory):
     """A sentence in each of forty scripts comes back word for word, and is found by its own words."""
     assert len(SCRIPTS) >= 40
@@ -112,15 +102,9 @@ def shared(request, tmp_path_factory):
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text(), st.text(max_size=20))
 def test_any_text(shared, content, query):
-    """Any text at all: kept as it is or refused for a lone surrogate; any query has an answer."""
-    if any("\ud800" <= c <= "\udfff" for c in content):
-        with pytest.raises(InvalidMessage, match="lone surrogate"):
-            shared.add(content, user="ann")
-    else:
-        assert (
-            shared.messages(user="ann", after=shared.add(content, user="ann")[0].seq - 1)[0].content
-            == content
-        )
+    """Any text at all is kept as it is; any query has an answer."""
+    (stored,) = shared.add(content, user="ann")
+    assert shared.get(stored.seq, user="ann").content == content
     found = shared.recall(query, user="ann", budget_tokens=60)
     assert found.tokens <= 60
     assert all(found.text[c.start : c.end] for c in found.citations)
@@ -134,34 +118,3 @@ def test_lone_surrogates(memory, where):
     assert memory.users() == []
     memory.add("x", user="ann")
     assert memory.recall("what \ud83d is x", user="ann", min_confidence=0)
-
-
-@pytest.mark.exhaustive
-def test_a_megabyte(memory):
-    """A message of a megabyte is kept whole; a recall shows what matched of it, within the budget."""
-    filler = "".join(f"Sentence {i} tells of nothing in particular. " for i in range(22_000))
-    text = filler[:600_000] + "The vault's number is 4711 and the key is under the fern. " + filler[600_000:]
-    assert len(text) > 1_000_000
-    memory.add(["Hello.", text, "Goodbye."], user="ann")
-    assert memory.messages(user="ann")[1].content == text
-    found = memory.recall("What is the number of the vault under the fern?", user="ann", budget_tokens=300)
-    assert "4711" in found.text
-    assert found.tokens <= 300
-    assert memory.admin.check().ok
-    receipt = memory.forget(user="ann", seqs=[2])
-    assert receipt.purged or memory._database.shared
-    assert memory._database.shared or memory._database.bytes_on_disk() < 500_000
-
-
-@pytest.mark.parametrize("count", [4_000, pytest.param(50_000, marks=pytest.mark.exhaustive)])
-@pytest.mark.wide
-def test_many_thousand_in_one_call(opened, count):
-    """One call of many messages is one transaction, and all of it can be recalled."""
-    memory = opened(embedder=HashEmbedder(16))
-    stored = memory.add([f"Number {i} of the long list is a tulip." for i in range(count)], user="ann")
-    assert [m.seq for m in stored] == list(range(1, count + 1))
-    assert memory.admin.stats(user="ann").messages == count
-    found = memory.recall("Which is number 3141?", user="ann")
-    assert "3141" in found.text
-    assert memory.admin.check().ok
-    assert memory.forget(user="ann", seqs=range(1, count - 1)).messages == count - 2

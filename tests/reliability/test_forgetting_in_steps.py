@@ -2,13 +2,12 @@
 
 import shutil
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import text
 
 from memories import open_memory
-from zibaldone import Filter, Retention, RetentionRule
+from zibaldone import Filter
 from zibaldone.engine import forgetting_steps as steps
 from zibaldone.engine import shredding
 from zibaldone.storage.sqlite import SqliteDatabase
@@ -176,18 +175,6 @@ def test_maintenance_finishes_what_was_stopped(path, monkeypatch):
                 == 0
             )
             assert connection.execute(text("SELECT count(*) FROM forgettings")).scalar() == 0
-
-
-@pytest.mark.wide
-def test_retention_goes_in_steps_too(path, monkeypatch):
-    """What is old goes as if it was forgotten by hand."""
-    with open_(path, clock=lambda: datetime(2100, 1, 1, tzinfo=UTC)) as memory:
-        memory.user("ann").retain(Retention(rules=(RetentionRule(days=1),)))
-        with written(monkeypatch) as transactions:
-            (receipt,) = memory.admin.apply_retention(user="ann")
-        assert receipt.messages == 352
-        assert max(transactions) <= 2 * steps.STEP_UNITS + 10
-        assert memory.messages(user="ann") == []
 
 
 def test_a_user_whose_key_is_destroyed_goes_in_steps(tmp_path, monkeypatch):

@@ -134,15 +134,6 @@ def test_arguments_of_the_methods(filled, whose):
                     typed(lambda: call(**{**needed, parameter.name: value}))  # noqa: B023
 
 
-@pytest.mark.parametrize("field", ["content", "role", "name", "time", "session", "metadata", "id"])
-def test_fields_of_a_message(filled, field):
-    """A message is refused whole, as an object or as a mapping."""
-    for value in ODD:
-        given = {"content": "x", field: value}
-        typed(lambda: filled.add(Message(**given), user="ann"))  # noqa: B023
-        typed(lambda: filled.add(given, user="ann"))  # noqa: B023
-
-
 class Kind(StrEnum):
     """Strings that are more than strings."""
 

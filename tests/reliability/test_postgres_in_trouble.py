@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -27,7 +26,6 @@ COLLIDING = (
     END $$""",
     "CREATE TRIGGER colliding AFTER INSERT OR UPDATE OR DELETE ON {table} EXECUTE FUNCTION collide()",
 )
-BUMP = 'UPDATE users SET version = version + 1 WHERE "user" = :name'
 
 
 @pytest.fixture
@@ -93,33 +91,6 @@ def test_maintenance_forgetting_and_choosing_that_collide(memory):
     assert [message.seq for message in memory.messages(user="ann")] == [1]
     assert memory.builds.status("notes", user="ann").standing == "kept"
     assert memory.admin.check().ok
-
-
-def test_two_that_wait_for_each_other_both_come_through(opened_database):
-    """The server ends one of two that hold what the other wants; that one is repeated."""
-    database, names, held = opened_database(), ("ann", "bea"), threading.Barrier(2)
-    with database.write(*names) as connection:
-        for name in names:
-            put(connection, name)
-
-    def bump(first, second):
-        def work(connection):
-            for name in (first, second):
-                connection.execute(text(BUMP), {"name": name})
-                with suppress(threading.BrokenBarrierError):
-                    held.wait(2 if name == first else 0)
-
-        # Under names of their own, so that the turns of writers do not keep them apart.
-        database.transact(work, f"{first} first", "and others")
-
-    threads = [threading.Thread(target=bump, args=pair) for pair in (names, names[::-1])]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    with database.read() as connection:
-        rows = connection.execute(schema.users.select())
-        assert {row.user: row.version for row in rows} == {"ann": 3, "bea": 3}
 
 
 def test_a_client_that_went_silent_does_not_keep_its_lock(url, opened_database, monkeypatch):

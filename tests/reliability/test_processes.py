@@ -1,5 +1,6 @@
 """Several processes with one memory open, and processes that were forked from one with it open."""
 
+import random
 from itertools import chain
 
 import pytest
@@ -7,7 +8,8 @@ from children import Child
 
 from anywhere import EVERYWHERE
 from traces import Traceable, serial, serials
-from zibaldone import Config, Memory
+from zibaldone import Config, MemAttention, Memory, Placement
+from zibaldone.api.config import MAINTAINED
 from zibaldone.testing import HashEmbedder
 
 pytestmark = pytest.mark.usefixtures("made_from_nothing")
@@ -60,7 +62,7 @@ def test_two_writers_and_two_readers(anywhere):
 @pytest.mark.parametrize("memories", [3, pytest.param(12, marks=pytest.mark.exhaustive)])
 @pytest.mark.wide
 def test_many_open_a_fresh_memory_at_once(place, memories, tmp_path, request):
-    """The tables are made once, and every process can write: seqs have no gap and none is given twice."""
+    """The tables are made once, and all can write and close: seqs have no gap and none is given twice."""
     for number in range(memories):
         path = tmp_path / str(number)
         if place == "postgres":
@@ -71,35 +73,20 @@ def test_many_open_a_fresh_memory_at_once(place, memories, tmp_path, request):
         def run(tell, hear):
             tell("ready")
             hear()
-            with Memory(path, embedder=EMBEDDER) as memory:  # noqa: B023
-                tell([memory.add(f"rye {n}", user="ann")[0].seq for n in range(3)])
+            for n in range(3):
+                with Memory(path, embedder=EMBEDDER) as memory:  # noqa: B023
+                    tell(memory.add(f"rye {n}", user="ann")[0].seq)
 
         children = [Child(run) for _ in range(5)]
         for child in children:
             assert child.next() == "ready"
         for child in children:
             child.say()
-        given = [child.wait()[0] for child in children]
+        given = [child.wait() for child in children]
         assert all(seqs == sorted(seqs) for seqs in given)
         with Memory(path, embedder=EMBEDDER) as memory:
             assert sorted(chain(*given)) == [m.seq for m in memory.messages(user="ann")] == [*range(1, 16)]
             assert memory.admin.check().ok
-
-
-@pytest.mark.wide
-def test_many_open_and_close_at_once(anywhere):
-    """Processes that open, write and close the folder again and again never hinder each other."""
-    path = anywhere("memory")
-
-    def run(tell, hear):
-        for _ in range(12):
-            with Memory(path, embedder=EMBEDDER) as memory:
-                memory.add("x", user="ann")
-
-    for child in [Child(run) for _ in range(4)]:
-        child.wait()
-    with Memory(path, embedder=EMBEDDER) as memory:
-        assert len(memory.messages(user="ann")) == 48
 
 
 @EVERYWHERE
@@ -169,3 +156,60 @@ def test_forgetting_while_others_have_it_open(tmp_path):
         child.kill()
     memory.close()
     assert serials(tmp_path) == {serial(text) for text in texts[150:]}
+
+
+RESTLESS = Config(
+    chunks=MemAttention(chunk_gate_tokens=40, top_p=3),
+    placement=Placement(block_bytes=700, gc_invalid_ratio=0.1, staged_blocks=0),
+    maintained=[*MAINTAINED, "chunks"],
+)
+
+
+def open_(path):
+    """A memory whose chunks are moved and collected whenever they may be."""
+    return Memory(path, embedder=EMBEDDER, config=RESTLESS)
+
+
+def work(path, seed, rounds):
+    """Adds, maintains, asks, looks, and forgets now and then."""
+
+    def run(tell, hear):
+        chance = random.Random(seed)
+        with open_(path) as memory:
+            for number in range(rounds):
+                facts = [f"Otto {seed} repaired clock {number} {i} in his cellar." for i in range(3)]
+                memory.add(facts, user="ann")
+                memory.maintain(user="ann")
+                memory.recall(f"clock {number}", user="ann", views=["messages", "chunks"], min_confidence=0)
+                memory.user("ann").chunks()
+                seqs = [message.seq for message in memory.messages(user="ann")]
+                memory.forget(user="ann", seqs=chance.sample(seqs, 2), dry_run=chance.random() < 0.7)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("place", "rounds"),
+    [
+        ("folder", 5),
+        ("postgres", 2),
+        *(pytest.param(place, 20, marks=pytest.mark.exhaustive) for place in ("folder", "postgres")),
+    ],
+    indirect=["place"],
+)
+@pytest.mark.wide
+def test_three_processes_on_one_memory(anywhere, rounds):
+    """None of them fails, nothing is lost or kept twice, and all agrees in the end."""
+    path = anywhere("memory")
+    open_(path).close()
+    children = [Child(work(path, seed, rounds)) for seed in range(3)]
+    for child in children:
+        child.wait()
+    with open_(path) as memory:
+        assert memory.maintain().behind == ()
+        assert memory.admin.check().faults == ()
+        said = {message.seq for message in memory.messages(user="ann")}
+        held = [seq for chunk in memory.user("ann").chunks() for item in chunk.items for seq in item.sources]
+        assert len(held) == len(set(held))
+        assert set(held) <= said
+        assert memory.admin.stats(user="ann").views[1].lag == 0

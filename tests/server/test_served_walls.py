@@ -163,7 +163,8 @@ def test_an_agent_s_key_has_that_agent_s_messages(house):
         "content": "x",
         "metadata": {"corrects": {"seqs": [secret["seq"]], "role": "user"}},
     }
-    forged = {"content": "From elsewhere.", "metadata": {"agent": "other"}}
+    forged = [{"content": "From elsewhere.", "metadata": {"agent": agent}} for agent in ("other", None)]
+    guessed = {name: secret[name] for name in ("id", "content", "role", "name", "session")}
     own = {"id": "n", "content": "A note on tulips."}
     (stored,) = house.rest("notes", "POST", "messages", {"messages": [own]}).json()["messages"]
     for status, *request in (
@@ -171,7 +172,8 @@ def test_an_agent_s_key_has_that_agent_s_messages(house):
         (422, "GET", "messages?agent="),
         (404, "GET", "messages/chat-7/1"),
         (404, "PATCH", "messages/chat-7/1", {"content": "x"}),
-        (403, "POST", "messages", {"messages": [forged]}),
+        *((403, "POST", "messages", {"messages": [each]}) for each in forged),
+        (409, "POST", "messages", {"messages": [guessed]}),
         (403, "POST", "messages", {"messages": [edit]}),
         (403, "POST", "forget", {"everything": True}),
         (403, "POST", "forget", {"session": "chat-7"}),

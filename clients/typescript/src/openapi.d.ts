@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 25e485adadc8053a42c5c391f263061595d9f83c46a7a1818b7202782da49e16
+// Made by 'npm run generate' of the OpenAPI document with the digest 094150d5396da85dc60d2b4aefedff3dcbf37620c54be8dcc27f38f92c4492fc
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -641,7 +641,7 @@ export interface components {
         /** @description Something that should be gone. */
         Leftover: {
             /** @enum {string} */
-            kind: "text" | "normalised text" | "word" | "reference" | "key";
+            kind: "text" | "word" | "reference" | "key";
             where: string;
             words: string;
         };

@@ -154,7 +154,6 @@ class Admin:
         user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
         branches: Branches = "current",
-        strict: bool = False,
         again: bool = False,
         attachments: bool = False,
         me: Collection[str] | None = None,
@@ -170,7 +169,6 @@ class Admin:
         ImportInterrupted on Ctrl-C: what is complete by then is stored.
         """
         wiring, whose = self._wiring, None if user is None else key("user", user)
-        flag("strict", strict)
         flag("again", again)
         flag("attachments", attachments)
         function("progress", progress, optional=True)
@@ -180,7 +178,6 @@ class Admin:
                 wiring.ingest,
                 reading(source, format, branches, me, dates),
                 whose,
-                strict=strict,
                 again=again,
                 attachments=attachments,
                 progress=progress,

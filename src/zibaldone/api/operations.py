@@ -221,7 +221,6 @@ OPERATIONS: tuple[Operation, ...] = (
                    REQUIRED, flags="PATH"),
          _text("format", "Which format it is; else told by the content."),
          _text("branches", "current, or all: what was edited or retried since, too.", "current"),
-         _flag("strict", "All or nothing: stop at the first fault, store nothing."),
          _flag("again", "Bring back messages that were forgotten, too."),
          _flag("attachments", "Keep images and files, too, where the export holds them."),
          Parameter("me", "texts", "What you are called in a chat of several people: the others' words are not yours."),

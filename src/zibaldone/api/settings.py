@@ -1,8 +1,8 @@
 """The one module that reads environment variables, for `Memory.from_env` and the command line.
 
 docs/cli.md lists the ZIBALDONE_* variables; ZIBALDONE_WALL_KEY is in docs/fleet.md, ZIBALDONE_AUDIT in
-docs/security.md, ZIBALDONE_OTEL_CONTENT in docs/serving.md. For an embedder that is called openai:...,
-OPENAI_API_KEY stands in where no other server is named.
+docs/security.md. For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is
+named.
 """
 
 from __future__ import annotations

@@ -435,7 +435,7 @@ class Wiring:
         return forgetting.forget_each(
             self.database,
             self.stores(),
-            seqs,
+            {user: forgetting.Selector(seqs=its) for user, its in seqs.items()},
             dry_run=dry_run,
             now=now,
             also=list(self.variants.instances()),
@@ -502,7 +502,7 @@ class Wiring:
         assert self.worker is not None
         worker = self.worker
 
-        def check_turn(_: int) -> None:
+        def check_turn(*_: int) -> None:
             worker.check_turn(user)
 
         self.apply_retention(user)

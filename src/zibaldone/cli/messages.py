@@ -52,14 +52,14 @@ def import_(call: CliCall) -> None:
     from zibaldone.importers.importing import NoUser, reading
     from zibaldone.importers.source import OpenedSource
 
-    path, form, strict, user = (*(call.given[name] for name in ("path", "format", "strict")), call.user)
+    path, form, user = call.given["path"], call.given["format"], call.user
     if user is not None:
         key("user", user)
     given = standard_input_file() if str(path) == "-" else path
     if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
         with OpenedSource(given) as source:
             read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
-            must_be_readable(read, strict=strict)
+            must_be_readable(read)
     bar_of = out.progress("importing", shown=not call.as_json, of_bytes=True)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}

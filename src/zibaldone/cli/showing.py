@@ -325,8 +325,6 @@ def verification_lines(verified: Verification) -> Iterator[str]:
         rows = f", {count(sum(look.rows for look in looked), 'row')}" if kind == "table" else ""
         size = f"{sum(look.bytes for look in looked):,} bytes"
         yield f"{count(len(looked), kind)}{rows}, {size}: {some([look.name for look in looked], 60)}"
-    if verified.unreadable:
-        yield f"{count(verified.unreadable, 'piece')} unreadable: the key is destroyed"
     for left in verified.leftovers:
         yield f"- {left.kind} in {left.where}: {left.words}"
     if verified.purge_is_due:

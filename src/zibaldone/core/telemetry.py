@@ -1,8 +1,7 @@
 """Spans and metrics by OpenTelemetry's API, where somebody has set it up; else nothing is done or imported.
 
 The API is used in a process that has imported it already, as setting up its SDK does. Told are names of our
-own, numbers and times: no text, no query, no name of a user, unless `show_content` says so. An error is told
-by its class alone.
+own, numbers and times: no text, no query, no name of a user. An error is told by its class alone.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ _METRICS: Final[Mapping[str, tuple[str, str, tuple[float, ...] | None]]] = {
     "zibaldone.degraded": ("{request}", "Requests that memory served less well.", ()),
     "zibaldone.messages.behind": ("{message}", "Messages that a view has not read yet.", None),
 }
-_CONTENT = ("user", "query", "question")  # arguments of a method
 
 
 class Ordinary(Exception):
@@ -51,15 +49,6 @@ class _Api(NamedTuple):
     propagate: Any
     tracer: trace.Tracer
     record: Mapping[str, Callable[..., None]]  # by the metric's name
-
-
-_shows_content = False
-
-
-def show_content(shown: bool) -> None:  # noqa: FBT001 - the setting itself
-    """Let spans bear questions, users, and what models are sent and say."""
-    global _shows_content
-    _shows_content = shown
 
 
 def _loaded() -> _Api | None:
@@ -117,14 +106,12 @@ class Span:
             self._began = time.perf_counter()
         return self
 
-    def note(self, facts: Facts, *, name: str = "", content: Mapping[str, object] | None = None) -> None:
-        """Add facts, and a better name; `content` only where that is shown."""
+    def note(self, facts: Facts, *, name: str = "") -> None:
+        """Add facts, and a better name."""
         if self._api is not None:
             self._span.set_attributes(dict(facts))
             if name:
                 self._span.update_name(name)
-            if content and _shows_content:
-                self._span.set_attributes({key: str(value) for key, value in content.items()})
 
     def used(self, input_tokens: int | None, output_tokens: int | None) -> None:
         """Note the tokens of a model's call, and record them."""
@@ -170,11 +157,6 @@ def traced(facts_of: Callable[[Any], Facts]) -> Callable[[Callable[P, R]], Calla
             if _loaded() is None:
                 return method(*args, **options)
             with operation(method.__name__) as span:
-                if _shows_content:
-                    given = signature(method).bind(*args, **options).arguments
-                    span.note(
-                        {}, content={f"zibaldone.{name}": given[name] for name in _CONTENT if name in given}
-                    )
                 result = method(*args, **options)
                 facts = facts_of(result)
                 span.note(facts)

@@ -124,7 +124,10 @@ def whole_text(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be a string, not {shown(value)}")
     if (at := surrogate_at(value)) is not None:
-        raise InvalidInput(f"{what} has a lone surrogate at character {at}: it is not valid text")
+        raise InvalidInput(
+            f"{what} has a lone surrogate (half of a character) at character {at}: repair it with"
+            " text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+        )
     return value
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -97,7 +98,6 @@ def selector(
     return Selector(everything=True)
 
 
-@sweeping()
 def forget(
     database: Database,
     views: Sequence[ViewStore],
@@ -109,37 +109,39 @@ def forget(
     now: datetime | None = None,
     also: Sequence[ViewStore] = (),
 ) -> Receipt:
-    """Remove messages and everything made from them, in steps if they are many, then purge the files.
-
-    A dry run counts in a read transaction and changes nothing; an audit notes it as a read. With `keep_texts`
-    the receipt has the messages' texts. `also` are further instances of the views whose caches are cleared.
-    """
-    if dry_run:
-        return preview(database, views, user, selected, keep_texts=keep_texts, now=now)
-    receipt = _remove(database, views, user, selected, keep_texts=keep_texts, now=now, also=also)
-    return ended(database, receipt, purged=purge(database))
+    """Forget messages of one user; see `forget_each`."""
+    (receipt,) = forget_each(
+        database, views, {user: selected}, dry_run=dry_run, keep_texts=keep_texts, now=now, also=also
+    )
+    return receipt
 
 
 @sweeping()
 def forget_each(
     database: Database,
     views: Sequence[ViewStore],
-    seqs: Mapping[str, tuple[int, ...]],
+    selected: Mapping[str, Selector],
     *,
     dry_run: bool,
-    now: datetime,
+    keep_texts: bool = False,
+    now: datetime | None = None,
     also: Sequence[ViewStore] = (),
 ) -> list[Receipt]:
-    """Forget messages of several users, one transaction each, and purge the files once at the end."""
-    selected = {user: Selector(seqs=its) for user, its in seqs.items()}
+    """Remove messages of users and everything made from them, user by user, then purge the files once.
+
+    Many messages of a user go in steps. A dry run counts in a read transaction and changes nothing; an audit
+    notes it as a read. With `keep_texts` the receipts have the messages' texts. `also` are further instances
+    of the views whose caches are cleared.
+    """
     if dry_run:
         return [
-            preview(database, views, user, its, keep_texts=False, now=now) for user, its in selected.items()
+            preview(database, views, user, its, keep_texts=keep_texts, now=now)
+            for user, its in selected.items()
         ]
     receipts: list[Receipt] = []
     try:
         for user, its in selected.items():
-            receipts.append(_remove(database, views, user, its, keep_texts=False, now=now, also=also))
+            receipts.append(_remove(database, views, user, its, keep_texts=keep_texts, now=now, also=also))
     finally:
         purged = purge(database)
     return [ended(database, receipt, purged=purged) for receipt in receipts]
@@ -187,11 +189,21 @@ def preview(
 ) -> Receipt:
     """Return the receipt of a dry run."""
     with damage_is_named(database, user, views), database.read(user) as connection:
-        seqs = _select(connection, user, selected)
-        texts = texts_at(connection, user, seqs) if keep_texts else ()
-        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
+        seqs, texts, lost = _planned(connection, views, user, selected, keep_texts=keep_texts)
     note_read(database, user, len(seqs))
     return Receipt(user, True, tuple(seqs), lost, purged=False, time=now, texts=texts)
+
+
+def _planned(
+    connection: Connection, views: Sequence[ViewStore], user: str, selected: Selector, *, keep_texts: bool
+) -> _Gone:
+    seqs = _select(connection, user, selected)
+    texts = texts_at(connection, user, seqs) if keep_texts else ()
+    return (
+        seqs,
+        texts,
+        tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views),
+    )
 
 
 def _remove(
@@ -205,25 +217,33 @@ def _remove(
     also: Sequence[ViewStore],
 ) -> Receipt:
     """Remove messages and clear the views' caches; `purged` is True if only the purge is left to do."""
+    planned = partial(_planned, views=views, user=user, selected=selected, keep_texts=keep_texts)
 
-    def remove(connection: Connection) -> _Gone | None:
-        seqs = _select(connection, user, selected)
-        if not forgetting_steps.fits_in_one(connection, database, user, seqs):
-            return None
-        log.empty(connection, user, log.damaged(connection, user, seqs))
-        texts = texts_at(connection, user, seqs) if keep_texts else ()
-        removed = tuple(Removed(view.name, view.forget(connection, user, seqs)) for view in views)
-        log.remove(connection, user, seqs)
-        named = selected.everything and drop_named_sessions(connection, user)
-        if seqs or named:
+    def remove(connection: Connection) -> tuple[_Gone, bool]:
+        is_same = log.state(connection, user).version == version
+        gone = plan if is_same else planned(connection)
+        seqs = gone[0]
+        at_once = forgetting_steps.fits_in_one(connection, database, user, seqs)
+        if at_once:
+            for view in views:
+                view.forget(connection, user, seqs)
+            log.remove(connection, user, seqs)
+        else:
+            forgetting_steps.note(connection, user, seqs)
+        if (selected.everything and drop_named_sessions(connection, user)) or seqs:
             database.purge_is_due(connection)
-        return seqs, texts, removed
+        return gone, at_once
 
     with damage_is_named(database, user, views):
-        gone = _write(database, user, remove) if _fits(database, user, selected) else None
-        if gone is None:
-            gone = _remove_in_steps(database, views, user, selected, keep_texts=keep_texts)
-    seqs, texts, removed = gone
+        with database.read(user) as connection:
+            damaged = log.damaged(connection, user, _select(connection, user, selected))
+        if damaged:
+            _write(database, user, lambda connection: log.empty(connection, user, damaged))
+        with database.read(user) as connection:  # outside of the write lock: it may take long
+            version, plan = log.state(connection, user).version, planned(connection)
+        (seqs, texts, removed), at_once = _write(database, user, remove)
+        if not at_once:
+            forgetting_steps.finish(database, views, user)
     if not seqs:  # one that was interrupted may have left what was saved
         return Receipt(user, False, (), removed, refreshed(database, (), user), time=now)
     forget_texts()
@@ -244,44 +264,6 @@ def refreshed(database: Database, views: Sequence[ViewStore], user: str) -> bool
         _logger.warning("the caches of the views could not be cleared yet: %s", error)
         return False
     return True
-
-
-def _fits(database: Database, user: str, selected: Selector) -> bool:
-    """True if one transaction is enough; read outside of the write lock, as selecting may take long."""
-    if database.shared:
-        return True
-    with database.read(user) as connection:
-        return forgetting_steps.fits_in_one(connection, database, user, _select(connection, user, selected))
-
-
-def _remove_in_steps(
-    database: Database, views: Sequence[ViewStore], user: str, selected: Selector, *, keep_texts: bool
-) -> _Gone:
-    def planned(connection: Connection) -> tuple[int, _Gone]:
-        seqs = _select(connection, user, selected)
-        texts = texts_at(connection, user, seqs) if keep_texts else ()
-        lost = tuple(Removed(view.name, view.preview_forget(connection, user, seqs)) for view in views)
-        return log.state(connection, user).version, (seqs, texts, lost)
-
-    with database.read(user) as connection:
-        damaged = log.damaged(connection, user, _select(connection, user, selected))
-    if damaged:
-        _write(database, user, lambda connection: log.empty(connection, user, damaged))
-    with database.read(user) as connection:  # outside of the write lock: it may take long
-        plan = planned(connection)
-
-    def note(connection: Connection) -> _Gone:
-        same = log.state(connection, user).version == plan[0]
-        gone = (plan if same else planned(connection))[1]
-        if gone[0]:
-            forgetting_steps.note(connection, database, user, gone[0])
-        if selected.everything and drop_named_sessions(connection, user):
-            database.purge_is_due(connection)
-        return gone
-
-    gone = _write(database, user, note)
-    forgetting_steps.finish(database, views, user)
-    return gone
 
 
 def _write(database: Database, user: str, work: Callable[[Connection], T]) -> T:

@@ -49,12 +49,11 @@ def in_room(database: Database, write: Callable[[], T]) -> T:
     return write()
 
 
-def note(connection: Connection, database: Database, user: str, seqs: Sequence[int]) -> None:
+def note(connection: Connection, user: str, seqs: Sequence[int]) -> None:
     """Note messages to be removed by `finish`, whatever happens until then."""
     connection.execute(forgettings.insert().values(user=user, seqs=_runs(seqs)))
     log.touch(connection, user, deleted=True)
     audit.note(connection, user, "forget", len(seqs))
-    database.purge_is_due(connection)
 
 
 @sweeping()

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-
-from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.core import Message
-from zibaldone.engine import maintenance
 from zibaldone.engine.ingest import Ingest, Progress
-from zibaldone.engine.inspection import damage_is_named
 from zibaldone.errors import InvalidImport
 from zibaldone.importers.attached_files import AttachedFiles, WithFiles
 from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.importing import ImportReading, as_error
-from zibaldone.storage.columns import means
 
 _MESSAGES, _CHARACTERS = 1024, 4_000_000  # stored together, unless one conversation has more
 _MOST_REFUSED = 1000  # named in a report
@@ -58,63 +52,41 @@ def import_source(
     reading: ImportReading,
     user: str | None,
     *,
-    strict: bool,
     again: bool,
     attachments: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """Store the readable conversations of a source, a few per transaction.
 
-    Messages stored before stay as they are; forgotten ones stay forgotten unless `again`. With `strict`
-    everything is stored in one transaction, or nothing. With `attachments` their bytes are kept, if the
-    source has them. `progress` gets (bytes read, total bytes). Raises InvalidImport if nothing could be read,
-    or with `strict` not everything; NoUser.
+    Messages stored before stay as they are; forgotten ones stay forgotten unless `again`. With `attachments`
+    their bytes are kept, if the source has them. `progress` gets (bytes read, total bytes). Raises
+    InvalidImport if nothing could be read; NoUser.
     """
-    done = _Tally(reading, progress, passes=2 if strict else 1)
-    users = set() if user is None else {user}
-    if strict:
-        for talk in reading.conversations():
-            for refused in talk.refused:
-                raise as_error(refused)
-            if user is None:
-                users.add(str(talk.user_hint))
-            done.show(0)
+    done = _Tally(reading, progress)
     attached = AttachedFiles(reading.source, reading.importer.files(reading.source)) if attachments else None
-    database = ingest.database
-    whole: AbstractContextManager[Connection | None] = database.write(*users) if strict else nullcontext()
     try:
-        with whole as connection:
-            store = _Store(ingest, attached, connection)
-            for user_, messages in _parts(reading, user, done, 1 if strict else 0):
-                done.count(store.add(user_, messages, again=again))
-        for user_ in done.users if strict else ():
-            view = ingest.view_of(user_)
-            with damage_is_named(database, user_, [view]):
-                maintenance.advance(database, user_, view)
+        for user_, messages in _parts(reading, user, done):
+            done.count(_add(ingest, attached, user_, messages, again=again))
     except KeyboardInterrupt as error:
         done.complete = False
-        raise ImportInterrupted(done.report(empty=strict)) from error
+        raise ImportInterrupted(done.report()) from error
     if not done.counts["read"] and done.refused:
         raise _nothing(done.refused, done.counts["refusals"])
     return done.report()
 
 
-def must_be_readable(reading: ImportReading, *, strict: bool) -> None:
+def must_be_readable(reading: ImportReading) -> None:
     """Raise the InvalidImport that an import of this source would raise; stores nothing."""
     refused: list[NotImported] = []
     for talk in reading.conversations():
-        if talk.messages and not strict:
+        if talk.messages:
             return
         refused += talk.refused
-        if refused and strict:
-            raise as_error(refused[0])
     if refused:
         raise _nothing(refused, len(refused))
 
 
-def _parts(
-    reading: ImportReading, user: str | None, done: _Tally, passed: int
-) -> Iterator[tuple[str, list[Message]]]:
+def _parts(reading: ImportReading, user: str | None, done: _Tally) -> Iterator[tuple[str, list[Message]]]:
     """Yield (user, messages) of whole conversations, as many as are stored together."""
     waiting: dict[str, list[Message]] = {}
     size = 0
@@ -125,9 +97,9 @@ def _parts(
         if size > _CHARACTERS or sum(map(len, waiting.values())) > _MESSAGES:
             yield from waiting.items()
             waiting, size = {}, 0
-        done.show(passed)
+        done.show()
     yield from waiting.items()
-    done.show(passed)
+    done.show()
 
 
 _COUNTS = ("read", "added", "changed", "forgotten", "noise", "files", "refusals")
@@ -140,7 +112,6 @@ class _Tally:
 
     reading: ImportReading
     progress: Progress | None
-    passes: int
     users: dict[str, None] = field(default_factory=dict)
     sessions: set[tuple[str, str]] = field(default_factory=set)  # with their users
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_COUNTS, 0)))
@@ -163,16 +134,14 @@ class _Tally:
         self.counts["refusals"] += len(refused)
         self.refused += refused[: _MOST_REFUSED - len(self.refused)]
 
-    def show(self, passed: int) -> None:
-        """Report progress; `passed` is the number of earlier passes over the source."""
+    def show(self) -> None:
+        """Report progress."""
         if self.progress:
             total = self.reading.size_bytes
-            here = min(self.reading.source.read_bytes, total)
-            self.progress(passed * total + here, self.passes * total)
+            self.progress(min(self.reading.source.read_bytes, total), total)
 
-    def report(self, *, empty: bool = False) -> Imported:
-        """Return the report; with `empty` nothing was stored in the end."""
-        stored = dict.fromkeys(("added", "noise", "files"), 0) if empty else {}
+    def report(self) -> Imported:
+        """Return the report."""
         return Imported(
             format=self.reading.importer.name,
             users=tuple(self.users),
@@ -182,47 +151,31 @@ class _Tally:
             conversations=len(self.sessions),
             read_bytes=self.reading.source.read_bytes,
             total_bytes=self.reading.size_bytes,
-            **{**self.counts, **stored},
+            **self.counts,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Store:
-    """Stores each part in a transaction of its own, with its units; or all in that of a `connection`."""
-
-    ingest: Ingest
-    attached: AttachedFiles | None
-    connection: Connection | None  # then the view reads everything afterwards
-
-    def add(self, user: str, messages: list[Message], *, again: bool) -> _Stored:
-        """Store what is new; only that is embedded, so that importing again is quick."""
-        sifted = self._sift(user, messages, again=again)
-        new = files = 0
-        refused: list[NotImported] = []
-        for part in _with_files(sifted.fresh, self.attached):
-            new, files = new + self._store(user, part.messages), files + part.files
-            refused += part.refused
-        counts = {
-            "read": len(messages),
-            "added": new,
-            "changed": sifted.changed,
-            "forgotten": sifted.forgotten,
-            "noise": sum(message.is_noise for message in sifted.fresh),
-            "files": files,
-        }
-        return counts, refused
-
-    def _sift(self, user: str, messages: list[Message], *, again: bool) -> log.Sifted:
-        if self.connection is not None:
-            means(self.connection, user)
-            return log.sift(self.connection, user, messages, again=again)
-        with self.ingest.database.read(user) as connection:
-            return log.sift(connection, user, messages, again=again)
-
-    def _store(self, user: str, messages: Sequence[Message]) -> int:
-        if self.connection is not None:
-            return log.append(self.connection, user, messages, self.ingest.now(), keep_first=True).new
-        return self.ingest.store(user, messages, keep_first=True).new
+def _add(
+    ingest: Ingest, attached: AttachedFiles | None, user: str, messages: list[Message], *, again: bool
+) -> _Stored:
+    """Store what is new; only that is embedded, so that importing again is quick."""
+    with ingest.database.read(user) as connection:
+        sifted = log.sift(connection, user, messages, again=again)
+    new = files = 0
+    refused: list[NotImported] = []
+    for part in _with_files(sifted.fresh, attached):
+        new += ingest.store(user, part.messages, keep_first=True).new
+        files += part.files
+        refused += part.refused
+    counts = {
+        "read": len(messages),
+        "added": new,
+        "changed": sifted.changed,
+        "forgotten": sifted.forgotten,
+        "noise": sum(message.is_noise for message in sifted.fresh),
+        "files": files,
+    }
+    return counts, refused
 
 
 def _with_files(messages: list[Message], attached: AttachedFiles | None) -> Iterable[WithFiles]:

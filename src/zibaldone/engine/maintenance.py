@@ -51,6 +51,8 @@ from zibaldone.views.base import Counted, Generation, PrepareContext, RestingVie
 Check = Callable[[], None]  # called before each batch and before its commit; raises to stop there
 # Wait for the user's lease, calling the given check meanwhile; yields a check that the lease still holds.
 Hold = Callable[[str, Check], AbstractContextManager[Check]]
+# Called after each committed batch with the number of its messages, and of those that were cut short.
+OnStep = Callable[[int, int], None]
 UNREAD = "unread"  # kind of a count: housekeeping left something for a later call
 _logger = logging.getLogger(__name__)
 
@@ -72,15 +74,13 @@ def commit_new(connection: Connection, user: str, view: View, seqs: Sequence[int
     return True
 
 
-def advance(
-    database: Database, user: str, view: View, on_step: Callable[[int], None] = lambda _: None
-) -> bool:
+def advance(database: Database, user: str, view: View) -> bool:
     """Bring the view to the end of the log; False if a model failed on the way.
 
     Committed batches stay, and the next call continues after them.
     """
     try:
-        catch_up(database, user, view, on_step=on_step)
+        catch_up(database, user, view)
     except ModelFailed as error:
         _logger.warning("view %s lags behind for user %r: %s", view.name, user, error)
         return False
@@ -93,16 +93,14 @@ def catch_up(
     view: View,
     *,
     patient: bool = False,
-    on_step: Callable[[int], None] = lambda _: None,
+    on_step: OnStep = lambda *_: None,
     check: Check = lambda: None,
-) -> int:
+) -> None:
     """Bring the view to the end of the log; with other settings than the serving build's, rebuild it first.
 
-    Finishes an interrupted rebuild, or drops it if it has other settings. Calls `on_step` with the number of
-    messages committed by each batch. Returns how many messages were cut short (text/bounds). Raises
-    ModelFailed, also if a build with other models was chosen over this view's and lags.
+    Finishes an interrupted rebuild, or drops it if it has other settings. Raises ModelFailed, also if a build
+    with other models was chosen over this view's and lags.
     """
-    cut_short = 0
     while True:
         with database.read(user) as connection:
             current = serving(connection, user, view)
@@ -120,20 +118,18 @@ def catch_up(
                     f" or rollback({view.name!r}, user={user!r})",
                     requests=0,
                 )
-            return cut_short
+            return
         if unfinished is not None and _rebuilding[_rebuild_key(database, user, view)] > 0:
             unfinished = None  # another thread of this process is building it
         if stale or (unfinished is not None and unfinished.fingerprint == view.fingerprint):
-            cut_short += rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
+            rebuild(database, user, view, patient=patient, on_step=on_step, check=check)
         elif unfinished is not None:
             with database.write(user) as connection:
                 drop(connection, view, unfinished)
         elif lags:
-            messages, cut = _step(database, user, view, current, patient=patient, check=check)
-            cut_short += cut
-            on_step(messages)
+            on_step(*_step(database, user, view, current, patient=patient, check=check))
         else:
-            return cut_short
+            return
 
 
 def rebuild(
@@ -142,16 +138,14 @@ def rebuild(
     view: View,
     *,
     patient: bool = False,
-    on_step: Callable[[int], None] = lambda _: None,
+    on_step: OnStep = lambda *_: None,
     check: Check = lambda: None,
-) -> int:
+) -> None:
     """Rebuild the view from the log; the old generation serves until the new one is complete.
 
-    Continues an interrupted rebuild of the same fingerprint. Returns how many messages were cut short. Raises
-    ModelFailed.
+    Continues an interrupted rebuild of the same fingerprint. Raises ModelFailed.
     """
     key = _rebuild_key(database, user, view)
-    cut_short = 0
 
     def begin(connection: Connection) -> Generation | None:
         if not log.state(connection, user).last_seq:
@@ -170,16 +164,13 @@ def rebuild(
     try:
         unfinished = database.transact(begin, user)
         if unfinished is None:
-            return cut_short
+            return
         while not _switch(database, view, unfinished):
             with database.read(user) as connection:
                 latest = building(connection, user, view)
             if latest is None or not is_same_build(latest, unfinished):
-                return cut_short  # another process finished or replaced this build
-            messages, cut = _step(database, user, view, latest, patient=patient, check=check, at_once=True)
-            cut_short += cut
-            on_step(messages)
-        return cut_short
+                return  # another process finished or replaced this build
+            on_step(*_step(database, user, view, latest, patient=patient, check=check, at_once=True))
     finally:
         _rebuilding.subtract([key])
 
@@ -189,7 +180,7 @@ def grow(
     view: View,
     generation: Generation,
     *,
-    on_step: Callable[[int], None] = lambda _: None,
+    on_step: OnStep = lambda *_: None,
     check: Check = lambda: None,
     at_once: bool = False,
 ) -> bool:
@@ -210,7 +201,7 @@ def grow(
                 return False
             if latest.cursor >= last_seq:
                 return True
-            on_step(_step(database, user, view, latest, patient=True, check=check, at_once=at_once)[0])
+            on_step(*_step(database, user, view, latest, patient=True, check=check, at_once=at_once))
     finally:
         _rebuilding.subtract([key])
 
@@ -390,9 +381,11 @@ def maintain(
     counting = threading.Lock()
     interrupted = threading.Event()
 
-    def step(read_by: Counter[str], view: str, messages: int) -> None:
+    def step(read_by: Counter[str], view: str, messages: int, cut: int) -> None:
+        nonlocal cut_short
         read_by[view] += messages
         with counting:
+            cut_short += cut
             on_step(messages)
 
     def check_both() -> None:
@@ -413,7 +406,7 @@ def maintain(
     def maintain_held(
         user: str, waiting: Sequence[View], check_held: Check
     ) -> tuple[list[tuple[str, Counted]], list[Behind]]:
-        nonlocal cut_short, read
+        nonlocal read
         read_by: Counter[str] = Counter()
         done: list[tuple[str, Counted]] = []
         behind: list[Behind] = []
@@ -429,9 +422,7 @@ def maintain(
                     damage_is_named(database, user, [view]),
                 ):
                     on_read = partial(step, read_by, view.name)
-                    some = catch_up(database, user, view, patient=patient, on_step=on_read, check=check_each)
-                    with counting:
-                        cut_short += some
+                    catch_up(database, user, view, patient=patient, on_step=on_read, check=check_each)
                     check_each()
                     done.extend((view.name, counted) for counted in _housekeep(database, user, view, patient))
             except (ModelFailed, StorageError) as error:

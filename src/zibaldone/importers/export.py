@@ -26,7 +26,7 @@ def export_messages(messages: Iterable[Message], path: Path) -> int:
 
     Raises InvalidInput where the file cannot be written, and for a device or a pipe, which would be replaced.
     """
-    with _appearing_whole(path) as file:
+    with appearing_whole(path) as file:
         return _write_lines(messages, file)
 
 
@@ -39,7 +39,7 @@ def export_archive(
     what was forgotten finds it. Raises InvalidInput, as `export_messages`.
     """
     written: set[str] = set()
-    with _appearing_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with appearing_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
         with archive.open(MESSAGES, "w", force_zip64=True) as lines:
             count = _write_lines(messages(), lines)
         for message in messages():
@@ -67,8 +67,8 @@ def _suffix(attachment: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _appearing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces `path` at the end, or is deleted on an error."""
+def appearing_whole(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for its owner that replaces `path` at the end, or is deleted on an error."""
     try:
         if path.exists() and not path.is_file():
             raise InvalidInput(f"{str(path)!r} is not a regular file: choose another")

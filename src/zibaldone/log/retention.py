@@ -106,7 +106,9 @@ def due(
     own = {user for user, _ in policies}
     waiting: dict[str, Retention] = {}
     if default.rules:
-        waiting |= {name: default for name in _with_old(connection, default, now, among) if name not in own}
+        names = log.all_users(connection) if among is None else among
+        others = (name for name in names if name not in own)
+        waiting |= {name: default for name in others if _has_old(connection, name, default, now)}
     for user, policy in policies:
         try:
             retention = _from_json(user, policy)
@@ -132,18 +134,6 @@ def _policies(connection: Connection, among: Sequence[str] | None = None) -> lis
             _logger.warning("the retention of user %r cannot be read: %s", user, error)
             policies.append((user, ""))
     return policies
-
-
-def _with_old(
-    connection: Connection, policy: Retention, now: datetime, among: Sequence[str] | None
-) -> Sequence[str]:
-    """Users, or those given, who have messages that are to go by one policy."""
-    c = messages.c
-    if seals_of(connection) is not None:  # a session's name is another with each of them
-        names = log.all_users(connection) if among is None else among
-        return [name for name in names if _has_old(connection, name, policy, now)]
-    query = select(c.user).where(_any(policy.rules, now)).distinct()
-    return connection.execute(query if among is None else query.where(c.user.in_(among))).scalars().all()
 
 
 def _has_old(connection: Connection, user: str, policy: Retention, now: datetime) -> bool:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from zibaldone.core import CORRECTS, Message
+from zibaldone.core import AGENT, CORRECTS, Message
 from zibaldone.core.validation import to_json
 from zibaldone.errors import IdConflict
 from zibaldone.log import audit
@@ -90,9 +90,9 @@ def append(
 
     A correction that names ids corrects the messages that have them here, whatever their seqs were elsewhere.
 
-    Raises IdConflict when an id is taken by a message that says something else, or says it elsewhere.
-    Metadata may differ (a chat was renamed since): what was stored first stays. With `keep_first` it stays
-    whatever differs, and is counted.
+    Raises IdConflict when an id is taken by a message that says something else, or elsewhere, or is another
+    agent's. Other metadata may differ (a chat was renamed since): what was stored first stays. With
+    `keep_first` it stays whatever differs, and is counted.
     """
     known = fetch_by_id(connection, user, [m.id for m in given if m.id is not None])
     stored: list[Message] = []
@@ -227,7 +227,12 @@ def _id_digest(user: str, message_id: str) -> str:
 
 
 def _differences(first: Message, updated: Message) -> list[str]:
-    """List the fields in which a message differs from the one that is stored under its id."""
+    """List the fields in which a message differs from the one that is stored under its id.
+
+    Of another agent's message nothing else is told: it may be behind a wall.
+    """
+    if updated.metadata.get(AGENT) not in (None, first.metadata.get(AGENT)):
+        return [AGENT]
     fields = ("content", "role", "name", "session")
     differs = [field for field in fields if getattr(first, field) != getattr(updated, field)]
     if first.session.startswith(ITEM_SESSIONS) and to_json(first.metadata) != to_json(updated.metadata):

@@ -70,10 +70,7 @@ class MeteredChat:
                 )
                 requests = reply.attempts
                 span.used(reply.prompt_tokens, reply.completion_tokens)
-                span.note(
-                    {"zibaldone.task": request.task, "gen_ai.response.finish_reasons": (reply.finish,)},
-                    content={"zibaldone.prompt": request.turns, "zibaldone.reply": reply.text},
-                )
+                span.note({"zibaldone.task": request.task, "gen_ai.response.finish_reasons": (reply.finish,)})
                 self._breaker.succeeded()
             except InvalidInput:
                 requests = 0  # a recording is damaged: no model was asked

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from zibaldone.api import settings
-from zibaldone.core.telemetry import show_content
 
 _logger = logging.getLogger(__name__)
 
@@ -26,7 +25,6 @@ def export_telemetry() -> None:
     except ModuleNotFoundError as error:  # the endpoint may be meant for others: no reason not to serve
         _logger.warning("telemetry is not exported (no module %r): pip install 'zibaldone[otel]'", error.name)
         return
-    show_content(settings.switch("OTEL_CONTENT"))
     resource = Resource.create({SERVICE_NAME: "zibaldone"}).merge(OTELResourceDetector().detect())
     if settings.otel("TRACES") and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         spans = TracerProvider(resource=resource)

@@ -288,11 +288,6 @@ class Keyring:
         return self.place.get(number) is None and self.place.mark(number) is not None
 
 
-def beginnings(number: str) -> list[bytes]:
-    """Return the first bytes of every value that this key sealed."""
-    return [kind + bytes.fromhex(number) for kind in (_RANDOM, _FINDABLE)]
-
-
 def _destroyed(user: str, what: str) -> KeyDestroyed:
     return KeyDestroyed(
         f"the key of user {user!r} {what}, and nobody can read what it sealed:"

@@ -11,7 +11,7 @@ Each is a transaction or a series of resumable ones: what a crash interrupts is 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from zibaldone import log
 from zibaldone.engine import generations
-from zibaldone.engine.maintenance import grow
+from zibaldone.engine.maintenance import OnStep, grow
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.database import Database
 from zibaldone.views.base import ComparedView, Content, Generation, Snapshot, TakeSnapshot, View, ViewStore
@@ -114,9 +114,7 @@ def begin(database: Database, user: str, view: View, chat: str) -> Generation | 
     return database.transact(begun, user)
 
 
-def switch(
-    database: Database, user: str, view: View, *, on_step: Callable[[int], None] = lambda _: None
-) -> None:
+def switch(database: Database, user: str, view: View, *, on_step: OnStep = lambda *_: None) -> None:
     """Let the build beside serve, after it has read the rest of the log; keep the one that served.
 
     Raises InvalidInput if there is none beside, and ModelFailed.
@@ -182,7 +180,7 @@ def discard(database: Database, user: str, view: View) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChangedContent:
-    """Contents of both builds with common sources and different words."""
+    """Contents of both builds that begin in the same message, with other words or sources."""
 
     before: Content
     after: Content
@@ -253,24 +251,10 @@ def _opener(database: Database, generation: Generation) -> TakeSnapshot:
 
 
 def _pairs(gone: Counter[Content], added: Counter[Content]) -> Iterator[ChangedContent]:
-    """Pair contents of one kind by the largest share of common sources; each is used once."""
-    by_source: dict[tuple[str, int], list[Content]] = defaultdict(list)
-    for old in gone:
-        for source in old.sources:
-            by_source[old.kind, source].append(old)
-    near = []
-    for new in added:
-        candidates = {old for source in new.sources for old in by_source[new.kind, source]}
-        near += [(_share(old, new), old, new) for old in candidates]
-    near.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
-    left, wanted = Counter(gone), Counter(added)
-    for _, old, new in near:
-        for _ in range(min(left[old], wanted[new])):
-            left[old] -= 1
-            wanted[new] -= 1
-            yield ChangedContent(old, new)
-
-
-def _share(old: Content, new: Content) -> float:
-    """Return the Jaccard similarity of two contents' sources."""
-    return len({*old.sources} & {*new.sources}) / len({*old.sources, *new.sources})
+    """Pair contents of one kind that begin in the same message; each is used once."""
+    waiting: dict[tuple[str, int], list[Content]] = defaultdict(list)
+    for old in sorted(gone.elements()):
+        waiting[old.kind, old.sources[0]].append(old)
+    for new in sorted(added.elements()):
+        if candidates := waiting[new.kind, new.sources[0]]:
+            yield ChangedContent(candidates.pop(0), new)

@@ -14,7 +14,7 @@ from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.engine import generations, inspection, maintenance
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.leases import LeaseLost
-from zibaldone.engine.maintenance import Behind, Check, Hold
+from zibaldone.engine.maintenance import Behind, Check, Hold, OnStep
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
@@ -164,7 +164,7 @@ class Rebuilder:
         with inspection.damage_is_named(self._database, user, [view]):
             self._rebuild(user, serving, self._steps(user, progress))
 
-    def _rebuild(self, user: str, view: View, on_step: Callable[[int], None]) -> None:
+    def _rebuild(self, user: str, view: View, on_step: OnStep) -> None:
         while self._hold is not None:
             with suppress(LeaseLost), self._hold(user, lambda: None) as check:
                 maintenance.rebuild(self._database, user, view, on_step=on_step, check=check)
@@ -218,7 +218,7 @@ class Rebuilder:
         users: Sequence[str],
         views: Sequence[View],
         check: Check = lambda: None,
-        on_step: Callable[[int], None] = lambda _: None,
+        on_step: OnStep = lambda *_: None,
     ) -> tuple[Behind, ...]:
         """Bring the builds beside up to date with the log; returns those whose model fails."""
         behind = []
@@ -240,15 +240,15 @@ class Rebuilder:
                 behind.append(Behind(user, view.name, str(error), error))
         return tuple(behind)
 
-    def _steps(self, user: str, progress: Progress | None) -> Callable[[int], None]:
+    def _steps(self, user: str, progress: Progress | None) -> OnStep:
         """Return a callback that adds up messages and reports them with the user's total."""
         if progress is None:
-            return lambda _: None
+            return lambda *_: None
         with self._database.read(user) as connection:
             total = log.count(connection, user)
         done = 0
 
-        def step(messages: int) -> None:
+        def step(messages: int, _: int) -> None:
             nonlocal done
             done += messages
             progress(min(done, total), total)

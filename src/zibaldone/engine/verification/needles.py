@@ -129,10 +129,10 @@ class TextNeedles:
         return same
 
     def excuse(self, texts: Iterable[str]) -> None:
-        """Remove every needle that is in one of these texts."""
+        """Remove every needle that is in one of these texts, or reaches over its ends by a space."""
         batch: list[bytes] = []
         for text in texts:
-            batch.append(normalized(text))
+            batch.append(b" %b " % normalized(text))
             if len(batch) > 1000 or len(batch[-1]) > _BATCH_BYTES:
                 self._excuse(b"\n".join(batch))
                 batch = []

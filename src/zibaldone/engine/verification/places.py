@@ -25,7 +25,7 @@ from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.database import Database
-from zibaldone.storage.keyring import Keyring, beginnings
+from zibaldone.storage.keyring import Keyring
 from zibaldone.storage.objects import owner_of
 from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
 from zibaldone.storage.schema import SERVING_ROLES, metadata, stored_objects
@@ -74,7 +74,7 @@ def inflated(read: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
 
 
 _PAGE_BYTES = 4096  # of a database; a leftover's place is told as finely as this
-Hit = tuple[str, bytes, Occurrence]  # where, the bytes around, what was found
+Hit = tuple[str, Occurrence]  # where, what was found
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _look_at(
 
     for begin, texts in inflated(pieces_seen()):
         if hit := needles.first_in(texts):
-            hits.append((f"{where}, compressed about byte {begin}", texts, hit))
+            hits.append((f"{where}, compressed about byte {begin}", hit))
     return LookedAt(kind, name, 0, size), hits
 
 
@@ -177,9 +177,9 @@ def _pages_with_hits(name: str, begin: int, piece: bytes, needles: TextNeedles) 
         if hit := needles.first_in(page):
             any_page = True
             end = min(start + _PAGE_BYTES, len(piece))
-            yield f"{name}, bytes {begin + start} to {begin + end}", page, hit
+            yield f"{name}, bytes {begin + start} to {begin + end}", hit
     if not any_page and (hit := needles.first_in(piece)):
-        yield f"{name}, bytes {begin} to {begin + len(piece)}", piece, hit
+        yield f"{name}, bytes {begin} to {begin + len(piece)}", hit
 
 
 _ROWS = 500
@@ -220,7 +220,7 @@ def _look_at_table(connection: Connection, table: str, wanted: Wanted) -> tuple[
             for row, content in zip(theirs, contents, strict=True):
                 if hit := needles.first_in(content):
                     known_by = [f"{name} {shown(row[name])}" for name in key]
-                    hits.append((f"table {table}, {', '.join(known_by)}".rstrip(", "), content, hit))
+                    hits.append((f"table {table}, {', '.join(known_by)}".rstrip(", "), hit))
     return LookedAt("table", table, rows, size), hits
 
 
@@ -232,7 +232,7 @@ def _in_objects(connection: Connection, keyring: Keyring | None, wanted: Wanted)
         data = _decrypted(keyring, b"".join(connection.execute(mine).scalars()), name)
         for texts in (data, Inflating().feed(data, last=True)):
             if hit := wanted.of(owner).first_in(texts):
-                yield f"table {stored_objects.name}, {kind} {name}", texts, hit
+                yield f"table {stored_objects.name}, {kind} {name}", hit
 
 
 def _decrypted(keyring: Keyring | None, data: bytes, place: str) -> bytes:
@@ -284,24 +284,3 @@ def _opener(connection: Connection) -> Callable[[bytes], bytes]:
         return value
 
     return opened
-
-
-def sealed_by(database: Database, number: str, elsewhere: Iterable[Path]) -> int:
-    """Count values sealed by the key `number` in the memory's files and objects and in `elsewhere`.
-
-    Tables are left out: rows of the user are listed as leftovers anyway. Files are read in pieces that
-    overlap, so a value at a border counts twice.
-    """
-    raw = beginnings(number)
-    marks = [*raw, *(binascii.b2a_base64(begin, newline=False) for begin in raw)]
-    return sum(piece.count(mark) for piece in _sealed_pieces(database, elsewhere) for mark in marks)
-
-
-def _sealed_pieces(database: Database, elsewhere: Iterable[Path]) -> Iterator[bytes]:
-    for place in (database.folder, *elsewhere):
-        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if path.is_file() and not path.is_symlink():
-                yield from (piece for _, piece in _stored_pieces(database, path))
-    if database.bucket is not None:
-        for key, _ in database.bucket.list():
-            yield database.bucket.get(key)

@@ -6,8 +6,6 @@ A receipt's file has the forgotten texts until it is verified; then it is eviden
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,9 +14,8 @@ from typing import Any, Literal
 
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.errors import InvalidInput
+from zibaldone.importers.export import appearing_whole
 from zibaldone.views.base import Counted
-
-FoundAs = Literal["text", "normalised text", "word", "reference", "key"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class LookedAt:
 class Leftover:
     """A remainder of something forgotten."""
 
-    kind: FoundAs
+    kind: Literal["text", "word", "reference", "key"]
     where: str  # the table and the row's key, or the file and the bytes
     words: str  # of a text: some of its words; of a reference: what refers to what; of a key: its number
 
@@ -54,7 +51,6 @@ class Verification:
     purge_is_due: bool  # files are still to be purged, by the next opening of the memory
     looked_at: tuple[LookedAt, ...]
     leftovers: tuple[Leftover, ...]
-    unreadable: int = 0  # pieces that the destroyed key sealed: in a backup, say
 
     @property
     def ok(self) -> bool:
@@ -74,19 +70,8 @@ _LONGEST_BYTES = 1 << 30
 def write_receipt(path: Path, receipt: Receipt, verified: Verification | None = None) -> None:
     """Write a receipt atomically to a file that only its owner may read. Raises InvalidInput."""
     content = to_object(receipt) | ({} if verified is None else {"verified": summary(verified)})
-    try:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(content, file, ensure_ascii=False, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InvalidInput(f"no receipt can be written to {str(path)!r} ({error.strerror})") from error
+    with appearing_whole(path) as file:
+        file.write(json.dumps(content, ensure_ascii=False, indent=1).encode())
 
 
 def read_receipt(path: Path) -> Receipt:
@@ -164,6 +149,5 @@ def summary(verified: Verification) -> dict[str, Any]:
         "looked_for": verified.looked_for,
         "excused": verified.excused,
         "too_short": verified.too_short,
-        "unreadable": verified.unreadable,
         "leftovers": len(verified.leftovers),
     }

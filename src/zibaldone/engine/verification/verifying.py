@@ -8,7 +8,6 @@ piece of a free page is unknown.
 from __future__ import annotations
 
 import calendar
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,7 @@ from zibaldone import core, log
 from zibaldone.core import Message
 from zibaldone.engine.forgetting import Receipt, texts_of
 from zibaldone.engine.inspection import faults_of
-from zibaldone.engine.verification.needles import SHORTEST_BYTES, Occurrence, TextNeedles, normalized
+from zibaldone.engine.verification.needles import SHORTEST_BYTES, TextNeedles, normalized
 from zibaldone.engine.verification.places import (
     Hit,
     Wanted,
@@ -28,9 +27,8 @@ from zibaldone.engine.verification.places import (
     look_through_folder,
     look_through_tables,
     references,
-    sealed_by,
 )
-from zibaldone.engine.verification.receipts import FoundAs, Leftover, LookedAt, Verification
+from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
 from zibaldone.errors import InvalidInput, StorageUnusable
 from zibaldone.log.audit import operations
 from zibaldone.storage.bucket_blocks import objects_of_nobody
@@ -97,7 +95,6 @@ def verify(
         raise InvalidInput("a dry run removed nothing: verify the receipt of the forgetting itself")
     _must_be_known(database, receipt)
     forgotten = list(dict.fromkeys((*receipt.texts, *texts)))
-    elsewhere = list(elsewhere)
     of_user = TextNeedles(forgotten, tokens_of)
     looked_for = len(of_user)
     wanted = Wanted(receipt.user, of_user, _excused(database, views, receipt.user, of_user))
@@ -106,17 +103,15 @@ def verify(
     try:
         for looked, hits in _everywhere(database, wanted, elsewhere):
             looked_at.append(looked)
-            left += [Leftover(_kind(hit, data, forgotten), where, hit.words) for where, data, hit in hits]
+            left += [Leftover("word" if hit.whole_word else "text", where, hit.words) for where, hit in hits]
     except OSError as error:
         raise StorageUnusable(
             f"not everything can be read ({error}): verify as who owns the files"
         ) from error
     left += _structure(database, views, kv, receipt, wanted.folders)
-    unreadable = 0
-    if receipt.key and database.keyring is not None:
-        if not database.keyring.is_gone(receipt.key):
-            left.append(Leftover("key", f"keys in {database.keyring.place.name}", receipt.key))
-        unreadable = sealed_by(database, receipt.key, (*_exported(database), *elsewhere))
+    keyring = database.keyring
+    if receipt.key and keyring is not None and not keyring.is_gone(receipt.key):
+        left.append(Leftover("key", f"keys in {keyring.place.name}", receipt.key))
     return Verification(
         user=receipt.user,
         time=now,
@@ -128,7 +123,6 @@ def verify(
         purge_is_due=database.purge_waits(),
         looked_at=tuple(looked_at),
         leftovers=tuple(left[:_MOST]),
-        unreadable=unreadable,
     )
 
 
@@ -168,7 +162,9 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
 def _excuse_messages(database: Database, user: str, needles: TextNeedles) -> None:
     after = 0
     while len(needles) and (page := _messages(database, user, after)):
-        needles.excuse(text for message in page for text in (message.role, *texts_of(message)))
+        # As a row has them: its columns stand next to each other.
+        rows = ((m.session, m.role, m.name or "", *texts_of(m)) for m in page)
+        needles.excuse(map(" ".join, rows))
         after = page[-1].seq
 
 
@@ -197,14 +193,3 @@ def _structure(
 def _exported(database: Database) -> list[Path]:
     with database.read() as connection:
         return [Path(path) for path in connection.execute(select(exports.c.path).distinct()).scalars()]
-
-
-def _kind(hit: Occurrence, data: bytes, wanted: Sequence[str]) -> FoundAs:
-    """Say whether the text was found as written, normalized, or as a single word."""
-    if hit.whole_word:
-        return "word"
-    inner = hit.words.split()[1:-1] or hit.words.split()
-    pattern = re.compile(r"[\W_]+".join(map(re.escape, inner)), re.IGNORECASE)
-    matches = (pattern.search(text) for text in wanted)
-    written = (match[0].encode("utf-8", "surrogatepass") for match in matches if match)
-    return "text" if any(verbatim in data for verbatim in written) else "normalised text"

@@ -65,8 +65,7 @@ async def correct(call: RestCall) -> Message:
 
 def _agent_in(metadata: Mapping[str, JsonValue] | None) -> str | None:
     """The agent that metadata names, if any; a key of another agent may not give that."""
-    named = None if metadata is None else metadata.get(AGENT)
-    return None if named is None else str(named)
+    return str(metadata[AGENT]) if metadata and AGENT in metadata else None
 
 
 @handles("listSessions")
