@@ -32,7 +32,7 @@ TALK = [
     },
     {"session": "3", "name": "李小龍", "content": "租金" * 40, "time": "2024-05-07"},
 ]
-COMMANDS = ("search rent", "sessions", "profile", "recall rent --why", "users", "timeline", "usage")
+COMMANDS = ("search rent", "sessions", "notes", "recall rent --why", "build timeline")
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -41,7 +41,7 @@ def shown(tmp_path_factory):
     """What a command writes, for a terminal of a width or for a pipe; no test changes the memory."""
     memory = {"ZIBALDONE_MEMORY": str(tmp_path_factory.mktemp("widths") / "memory")}
     lines = "\n".join(map(json.dumps, TALK))
-    assert CliRunner().invoke(app, ["add", "--jsonl"], input=lines, env=memory).exit_code == 0
+    assert CliRunner().invoke(app, ["import", "-"], input=lines, env=memory).exit_code == 0
 
     @cache
     def shown(command, width=None):
@@ -54,7 +54,7 @@ def shown(tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "timeline"])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if "timeline" not in name])
 def test_every_table_fits(shown, command, width):
     """No line is longer than the terminal, but those of a recalled text, which is word for word."""
     table = shown(command, width).partition("aim ")[2] if "--why" in command else shown(command, width)

@@ -18,10 +18,10 @@
                                 opened with is in AWS_* variables, which obstore reads
     ZIBALDONE_KEY               opens an encrypted folder: 64 hexadecimal digits, or a passphrase
     ZIBALDONE_KEY_COMMAND       a command that prints it, which is asked once by a process, in its place
-    ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone rekey'
+    ZIBALDONE_NEW_KEY, ZIBALDONE_NEW_KEY_COMMAND   another one, for 'zibaldone admin rekey'
     ZIBALDONE_USER_KEYS         where keys of users lie: a folder apart from the memory, or s3://bucket/prefix
     ZIBALDONE_WALL_KEY, ZIBALDONE_WALL_KEY_COMMAND   by which a role of PostgreSQL proves whose rows it means:
-                                see 'zibaldone wall'
+                                see 'zibaldone admin wall'
     ZIBALDONE_AUDIT             1: note who reads, writes and forgets; see audit.py
     ZIBALDONE_OTEL_CONTENT      1: a server's telemetry bears users, questions, what models are sent and say
 

@@ -119,16 +119,7 @@ def guide(
             out.write(line)
 
 
-_GROUPS = {
-    name: typer.Typer(help=text)
-    for name, text in {
-        "topics": "Show, correct and export topic documents.",
-        "notes": "List what holds of a user; change it.",
-        "keys": "Keys of the server: make, list and revoke them.",
-        "mcp": "Serve the memory to editors and agents over MCP; print what they are to be told.",
-    }.items()
-}
-add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
+add_commands(app, (*OPERATIONS, *COMMANDS))
 
 
 @app.command()

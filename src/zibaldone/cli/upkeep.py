@@ -38,7 +38,7 @@ def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
     return RecordedModel(folder, chat, on_miss or ("ask" if chat else "leave_open"))  # type: ignore[arg-type] # checked there
 
 
-@runs("worker")
+@runs("admin worker")
 def worker(call: CliCall) -> None:
     import signal
     import threading
