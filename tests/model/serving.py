@@ -52,18 +52,18 @@ class SmallModelServer(FakeOpenAIServer):
     that is too long is refused. An answer ends after `most_tokens` at the latest, which only spares time.
     """
 
-    def __init__(self, path: Path, most_tokens: int = 512, *, takes_schemas: bool = True) -> None:
+    def __init__(self, path: Path, most_tokens: int = 512) -> None:
         torch.set_num_threads(_THREADS)
         self._model, self._tokenizer = _load(path)
         self._grammars = from_tokenizer(self._tokenizer, n_vocab=self._model.config.vocab_size)
         self._most_tokens = most_tokens
         self._generating = threading.Lock()
         self._read: tuple[list[int], DynamicCache] = ([], DynamicCache())  # of the last request
-        super().__init__(takes_schemas=takes_schemas)
+        super().__init__()
 
-    def _next(self, path: str, body: Mapping[str, Any]) -> Misbehaviour | None:
-        misbehaviour = super()._next(path, body)
-        if not path.endswith("/chat/completions") or len(self._prompt(body)) + self._most(body) <= _LONGEST:
+    def _next(self, body: Mapping[str, Any]) -> Misbehaviour | None:
+        misbehaviour = super()._next(body)
+        if "messages" not in body or len(self._prompt(body)) + self._most(body) <= _LONGEST:
             return misbehaviour
         return Misbehaviour.TOO_LONG
 
