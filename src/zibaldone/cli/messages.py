@@ -48,7 +48,7 @@ def import_(call: CliCall) -> None:
         with OpenedSource(given) as source:
             read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
             must_be_readable(read, strict=strict)
-    bar_of = out.progress("importing", shown=not call.as_json, of_bytes=True)
+    bar_of = out.progress("importing", shown=not call.as_json)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}
         try:

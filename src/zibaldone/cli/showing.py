@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from zibaldone.engine.forgetting import Receipt
     from zibaldone.engine.imports import Imported
     from zibaldone.engine.verification.receipts import Verification
-    from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
     from zibaldone.log.grants import Grant
     from zibaldone.recall.result import Recall
@@ -85,6 +84,17 @@ _TABLES: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[object]]]] = {
         ("episode", "session", "messages", "title"),
         lambda held: (held.id, held.session, len(held.seqs), held.title),
     ),
+    "listSessions": (
+        ("session", "messages", "first seq", "last seq", "from", "to", "title"),
+        lambda held: (
+            held.session,
+            held.messages,
+            held.first_seq,
+            held.last_seq,
+            *_days(held.start, held.end),
+            short(held.title),
+        ),
+    ),
     "listAudit": (_AUDIT, _audit_row),
     "listGrants": (
         ("user", "shared memory", "may", "since"),
@@ -114,19 +124,6 @@ def _passages(_: CliCall, passages: Sequence[Evidence]) -> None:
 def _usage(_: CliCall, used: Sequence[Any]) -> None:
     heads = (name.replace("_", " ") for name in asdict(used[0]))
     out.table(*heads, rows=(list(asdict(row).values()) for row in used))
-
-
-@shows("listSessions")
-def _sessions(_: CliCall, sessions: Sequence[Session]) -> None:
-    """Write a row for each session, with titles where any has one."""
-    titled = any(held.title for held in sessions)
-    rows = []
-    for held in sessions:
-        title = (short(held.title),) if titled else ()
-        days = _days(held.start, held.end)
-        rows.append((held.session, *title, held.messages, held.first_seq, held.last_seq, *days))
-    heads = ("title",) if titled else ()
-    out.table("session", *heads, "messages", "first seq", "last seq", "from", "to", rows=rows)
 
 
 # Messages

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import groupby
 from textwrap import shorten
 
 from rich.console import Console
@@ -27,14 +26,8 @@ zibaldone recall "When is my appointment at the dentist?\""""
 
 
 def full_context(messages: Sequence[Message]) -> str:
-    """The whole conversation as recall would render it: a header per day, a line per message."""
-    rendered = []
-    before = None
-    for day, day_messages in groupby(messages, lambda message: _time(message).date()):
-        rendered.append(header(day, before))
-        rendered.extend(line(message.speaker, message.content) for message in day_messages)
-        before = day
-    return "\n".join(rendered)
+    """The whole conversation, a line per message."""
+    return "\n".join(line(message.speaker, message.content) for message in messages)
 
 
 def opening(console: Console, messages: Sequence[Message], full_tokens: int, import_ms: float) -> None:
