@@ -10,7 +10,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from exports import chatgpt_chat
 from zibaldone import Admin, Imported, ImportInterrupted, errors
 from zibaldone.text.rendering import verbatim
 
@@ -91,39 +90,37 @@ def test_import_keeps_the_users_of_the_file(run, tmp_path):
 
 
 def test_import_of_a_bad_file(run, tmp_path):
-    """What can be read is imported, the rest is named by its line; with --strict no memory is made."""
+    """What can be read is imported, the rest is named by its line."""
     path = tmp_path / "bad"
     path.write_text('{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n', encoding="utf-8")
-    done = run("import", path, "--strict", code=2)
-    assert "line 2: $: content must be" in done.stderr
-    assert not (tmp_path / "memory").exists()
-    run("add", "Hello.")
-    run("import", path, "--strict", code=2)
-    assert json.loads(run("admin", "stats", "--json").stdout)["messages"] == 1
     done = run("import", path)
     assert done.stdout == "jsonl: 1 message in 1 conversation for me: 1 added; 1 could not be read\n"
-    assert "not imported: " in done.stderr
-    assert "line 2: $: content must be" in done.stderr
+    assert done.stderr.startswith(f"not imported: {path}: line 2: $: content must be")
 
 
-def test_import_of_what_is_no_export(run, tmp_path):
-    """What was tried is told, and no memory is made."""
-    path = tmp_path / "diary"
-    path.write_text("Dear diary", encoding="utf-8")
-    assert "Tried chatgpt: no 'mapping'" in run("import", path, code=2).stderr
-    assert not (tmp_path / "memory").exists()
-
-
-@pytest.mark.parametrize("options", [[], ["--format", "chatgpt"], ["--strict"]])
-def test_import_of_what_cannot_be_read(run, tmp_path, options):
-    """A known format of which nothing can be read makes no memory; one that is there stays as it is."""
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        ("Dear diary", [], "Tried chatgpt: no 'mapping'"),
+        ('[{"mapping": {"a": 1}, "title": ', [], "the JSON ends too early"),
+        ('[{"mapping": {"a": 1}, "title": ', ["--format", "chatgpt"], "the JSON ends too early"),
+        (
+            '{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n',
+            ["--strict"],
+            "line 2: $: content",
+        ),
+    ],
+)
+def test_an_import_that_fails_makes_no_memory(run, tmp_path, content, options, says):
+    """Why is told; a memory that is there stays as it is."""
     path = tmp_path / "conversations.json"
-    path.write_text('[{"mapping": {"a": 1}, "title": ', encoding="utf-8")
-    cut_off = run("import", path, *options, code=2).stderr
-    assert "the JSON ends too early" in cut_off
+    path.write_text(content, encoding="utf-8")
+    told = run("import", path, *options, code=2).stderr
+    assert says in told
     assert not (tmp_path / "memory").exists()
     run("add", "Hello.")
-    assert run("import", path, *options, code=2).stderr == cut_off
+    assert run("import", path, *options, code=2).stderr == told
+    assert json.loads(run("admin", "stats", "--json").stdout)["messages"] == 1
 
 
 def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
@@ -136,14 +133,6 @@ def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
     done = run("import", talk, code=130)
     assert done.stdout == "jsonl: 2 messages in 1 conversation for me: 2 added\n"
     assert "the same command goes on from there" in done.stderr
-
-
-def test_sessions_show_titles(run, tmp_path):
-    """Those of an imported chat."""
-    path = tmp_path / "conversations.json"
-    path.write_text(json.dumps([chatgpt_chat("a", "Hello")]), encoding="utf-8")
-    run("import", path)
-    assert "Title a" in run("sessions").stdout
 
 
 def test_import_of_a_newer_export(filled, tmp_path):
@@ -191,23 +180,23 @@ def test_a_folder_below_the_home_is_found(filled, tmp_path, monkeypatch):
     assert filled("admin", "users", "--memory", "~/memory").stdout == "me\n"
 
 
-def test_export_to_standard_output_is_the_file(filled, tmp_path, monkeypatch):
-    """A dash writes the same bytes to standard output, and no other file gets them on the way."""
+def test_export_round_trip(filled, tmp_path, monkeypatch):
+    """Imported elsewhere it is as it was; a dash writes the same bytes, and no other file on the way."""
     filled("add", "a\r\nb \x1b[31m\N{SNOWMAN}\x85")
-    filled("export", tmp_path / "out.jsonl")
+    path = tmp_path / "out.jsonl"
+    assert filled("export", path).stdout == f"4 messages written to {path}\n"
+    before = json.loads(filled("messages", "--json").stdout)
+    filled("import", path, "--user", "copy")
+    assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no folder"))
-    assert filled("export", "-").stdout_bytes == (tmp_path / "out.jsonl").read_bytes()
+    assert filled("export", "-").stdout_bytes == path.read_bytes()
 
 
-@pytest.mark.parametrize("path", ["-", "kept"])
-def test_nobody_is_not_exported(filled, tmp_path, path):
+def test_nobody_is_not_exported(filled, tmp_path):
     """A misspelt user is an error, and a file that is there stays as it was."""
-    (tmp_path / "kept").write_text("mine", encoding="utf-8")
-    target = path if path == "-" else tmp_path / path
-    done = filled("export", target, "--user", "nobody", code=2)
-    assert "no user 'nobody'" in done.stderr
-    assert done.stdout == ""
-    assert (tmp_path / "kept").read_text(encoding="utf-8") == "mine"
+    (kept := tmp_path / "kept").write_text("mine", encoding="utf-8")
+    assert "no user 'nobody'" in filled("export", kept, "--user", "nobody", code=2).stderr
+    assert kept.read_text(encoding="utf-8") == "mine"
 
 
 STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
@@ -259,15 +248,10 @@ def test_forget_asks(filled, monkeypatch, answer, code, left):
     assert f"messages: {left}\n" in filled("admin", "stats").stdout
 
 
-def test_forget_dry_run(filled):
-    """A dry run says what would go and leaves it."""
+def test_forget(filled):
+    """A dry run says what would go and leaves it; then it is gone, and a receipt says so."""
     receipt = json.loads(filled("forget", "--session", "2", "--dry-run", "--json").stdout)
     assert (receipt["seqs"], receipt["dry_run"]) == ([3], True)
-    assert "messages: 3\n" in filled("admin", "stats").stdout
-
-
-def test_forget(filled):
-    """What was chosen is gone, and a receipt says so."""
     assert filled("forget", "--before", "2024-02-01", "--yes").stdout.startswith("forgot 2 messages of 'me'")
     assert "messages: 1\n" in filled("admin", "stats").stdout
     assert "nothing found" in filled("forget", "--seq", "1", "--yes", code=1).stderr
@@ -309,20 +293,6 @@ def test_a_crash_while_forgetting(filled, tmp_path, monkeypatch):
     filled("forget", "--session", "2", "--yes", "--receipt", receipt)
     receipt.write_text(kept[0])
     assert filled("forget", "--verify", receipt).stdout.endswith("nothing is left\n")
-
-
-def test_export_round_trip(filled, tmp_path):
-    """What was exported is imported elsewhere as it was."""
-    path = tmp_path / "out"
-    assert filled("export", path).stdout == f"3 messages written to {path}\n"
-    before = json.loads(filled("messages", "--json").stdout)
-    filled("import", path, "--user", "copy")
-    assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
-
-
-def test_folder_that_is_a_file(run, talk):
-    """A folder that cannot be used is exit code 3."""
-    assert run("add", "x", "--memory", talk, code=3).stderr.startswith("error: ")
 
 
 CODES = {
@@ -398,8 +368,7 @@ def test_an_empty_path(filled, tmp_path, monkeypatch, command):
 
 def test_a_port_that_is_none(run):
     """A line that says which there are."""
-    for command in ("serve", "open"):
-        assert "from 0 to 65535, not 99999" in run(command, "--port", "99999", code=2).stderr
+    assert "from 0 to 65535, not 99999" in run("serve", "--port", "99999", code=2).stderr
 
 
 def test_who_is_me_in_a_chat_of_several(run, tmp_path):
@@ -407,24 +376,6 @@ def test_who_is_me_in_a_chat_of_several(run, tmp_path):
     path = tmp_path / "chat.txt"
     path.write_text("3/12/24, 10:00 - Ann: I am allergic to nuts.\n4/1/25, 10:01 - Ben: I prefer trains.\n")
     told = run("import", path, "--user", "ann").stderr
-    assert "Ann, Ben" in told
-    assert "--me NAME" in told
-    assert "dates such as 3/12/24" in told
+    assert all(says in told for says in ("Ann, Ben", "--me NAME", "dates such as 3/12/24"))
     told = run("import", path, "--user", "bob", "--me", "Ann", "--me", "Ben", "--dates", "mdy").stderr
-    assert "--me" not in told
-    assert "dates such as" not in told
-    listed = json.loads(run("notes", "--json", "--user", "bob").stdout)
-    assert [line["kind"] for line in listed] == ["constraint", "preference"]
-    assert "'Zoe'" in run("import", path, "--me", "Zoe", code=2).stderr
-
-
-def test_a_misspelt_role(filled):
-    assert "'usr' is no role: did you mean 'user'?" in filled("add", "Hello.", "--role", "usr", code=2).stderr
-    filled("add", "Hello.", "--role", "critic")
-
-
-def test_a_grant_is_revoked_once(filled):
-    """The second time there is none."""
-    filled("admin", "grant", "me", "--user", "bob")
-    filled("admin", "revoke", "me", "--user", "bob")
-    assert "there is nothing to revoke" in filled("admin", "revoke", "me", "--user", "bob", code=2).stderr
+    assert not any(says in told for says in ("--me", "dates such as"))

@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 import zibaldone
-from zibaldone import Config, Memory
 from zibaldone.cli.app import app
 
 RENT, BREAD = {"session": "7f3a-rent", "name": "Ann"}, {"session": "7c11-bread", "name": "Ann"}
@@ -171,14 +170,3 @@ def test_a_shell_completes_commands(run):
     """As bash asks for them."""
     done = run(_ZIBALDONE_COMPLETE="complete_bash", COMP_WORDS="zibaldone sea", COMP_CWORD="1")
     assert done.stdout.split() == ["search"]
-
-
-def test_a_memory_that_a_server_has_open_is_used(folder, tmp_path):
-    """Read and written, and each side finds at once what the other stored."""
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    with Memory(copy, config=Config(background=True)) as serving:
-        serving.add("The boat is called Gull.", user="annabel")
-        for words in (["recall", "What is the boat called?"], ["add", "Gull is blue."]):
-            done = CliRunner().invoke(app, [*words, "--memory", str(copy), "--user", "annabel"])
-            assert (done.exit_code, "Gull" in done.stdout) == (0, True)
-        assert serving.recall("Which colour is Gull?", user="annabel").text.count("Gull is blue.") == 1

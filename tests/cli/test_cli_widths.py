@@ -1,18 +1,13 @@
 """Tables on terminals of any width, and in pipes: no date is broken, nothing is lost."""
 
-import io
 import json
 import re
-import unicodedata
 from functools import cache
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from zibaldone.cli import output as out
 from zibaldone.cli.app import app
 
 WIDTHS = (40, 60, 80, 100, 200)
@@ -87,25 +82,3 @@ def test_a_pipe_gets_a_line_for_each_row(shown):
     assert len(rows) >= 3
     assert {len(row.split("\t")) for row in rows} == {6}
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", row.split("\t")[1]) for row in rows)
-
-
-@given(
-    st.lists(
-        st.tuples(st.text(max_size=40), st.text(max_size=90), st.dates().map(str)), min_size=1, max_size=4
-    ),
-    st.integers(40, 200),
-)
-def test_any_words_fit_any_width(rows, width):
-    """Of any script, with any signs: no line is too long, and every date stands whole."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(width))
-        patch.setenv("TTY_COMPATIBLE", "1")
-        written = io.StringIO()
-        patch.setattr("sys.stdout", written)
-        out.table("name", "words", "date", rows=rows)
-    lines = STYLE.sub("", written.getvalue()).split("\n")
-    zero_width = {"Mn", "Me", "Cf"}
-    plain = all(unicodedata.category(sign) not in zero_width for row in rows for cell in row for sign in cell)
-    if plain:  # how wide other signs are is a matter of the terminal
-        assert [line for line in lines if cell_len(line.rstrip()) > width] == []
-    assert all(any(day in line for line in lines) for _, _, day in rows)

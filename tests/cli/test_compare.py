@@ -135,19 +135,6 @@ def test_a_system_finds_the_obvious_turn_within_its_budget(system):
     assert is_found("My greyhound won a race in Linz.", recalled.units)
 
 
-@pytest.mark.parametrize("system", ["full"], indirect=True)
-def test_full_context_holds_every_message_whatever_the_budget(system):
-    """It is the ceiling of recall and of cost."""
-    recalled = system.recall("Anything?", 1)
-    assert all(message.content in recalled.text for message in LONG)
-
-
-@pytest.mark.parametrize("system", ["bm25"], indirect=True)
-def test_bm25_gives_nothing_without_a_common_word(system):
-    """It fills no budget with what did not match."""
-    assert system.recall("Zygote?", 300).units == ()
-
-
 def test_baselines_of_people_know_no_assistant(tmp_path):
     """They stand for what somebody would write who remembers users."""
     tools = Equipment(shared_static_embedder(), tmp_path)
