@@ -19,9 +19,9 @@ from zibaldone.cli import (
     comparing,
     forgetting,
     installing,
-    made,
     mcp,
     messages,
+    notes,
     serve,
     storing,
     upkeep,
@@ -34,7 +34,7 @@ from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
 # Modules that register their commands.
-_RUN_HERE = (asking, comparing, forgetting, installing, made, mcp, messages, serve, storing, upkeep)
+_RUN_HERE = (asking, comparing, forgetting, installing, mcp, messages, notes, serve, storing, upkeep)
 _EPILOG = "Exit codes: 0 done; 1 nothing found; 2 bad input; 3 storage; 4 model, extra."
 
 

@@ -19,7 +19,6 @@ from zibaldone.recall.result import Recall
 from zibaldone.text.rendering import STANDING_TITLE, header, line, mark
 
 _CHARS = 72  # shown of a passage that holds no part of the answer: one line
-_AROUND = 60  # characters shown on either side of a part of the answer
 NEXT = """\
 zibaldone import ~/Downloads/chatgpt-export.zip
 zibaldone recall "When is my appointment at the dentist?\""""
@@ -110,18 +109,9 @@ def _passages(console: Console, answer: DemoAnswer) -> None:
 
 
 def _passage(evidence: Evidence, phrase: str | None) -> Text:
-    """Return one line of a passage, or the words around a part of the answer, with recall's mark."""
+    """Return one line of a passage, or all of one with a part of the answer, with recall's mark."""
     words = " ".join(evidence.text.split())
-    if phrase is None:
-        part = shorten(words, _CHARS, placeholder=" …")
-    else:
-        at = words.index(phrase)
-        start, end = max(at - _AROUND, 0), min(at + len(phrase) + _AROUND, len(words))
-        if start:
-            start = words.index(" ", start) + 1
-        if end < len(words):
-            end = words.rindex(" ", 0, end)
-        part = f"{'… ' if start else ''}{words[start:end]}{' …' if end < len(words) else ''}"
+    part = words if phrase else shorten(words, _CHARS, placeholder=" …")
     title = f"{STANDING_TITLE} " if evidence.standing else ""
     text = Text(title + line(evidence.speaker, part))
     if evidence.outdated is not None:
