@@ -1,7 +1,6 @@
 """What the command line says of users, sessions and messages; time as it was; the guide."""
 
 import json
-import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -51,15 +50,6 @@ def test_whose_memory_stands_before_a_command_or_behind_it(run, words):
     """The option before a command says the same as the one behind it, and both beat the variable."""
     wanted = run("recall", "rent", ZIBALDONE_USER="annabel").stdout
     assert run(*words.split(), ZIBALDONE_USER="zoe").stdout == wanted
-
-
-def test_the_folder_stands_before_a_command(run, folder, tmp_path):
-    """It beats the variable, before a command and before one of a group."""
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    for words in (["notes"], ["notes", "pin", "1.0"], ["search", "rent"]):
-        done = run("--memory", copy, "--user", "zoe", *words, ZIBALDONE_MEMORY="/nowhere", code=2)
-        assert f"no user 'zoe' in {copy}" in done.stderr
-        assert "annabel" in done.stderr  # who is there
 
 
 def test_the_help_is_one_screen(run):

@@ -118,6 +118,7 @@ def test_what_others_added_meanwhile_stays(run, home, project, program):
         ("opencode", '{"mcp": []}'),
         ("opencode", '{"mcp": {}} // a comment, which would be lost'),
         ("cursor", "[]"),
+        ("cursor", '{"a": "\\ud800"}'),
         ("vscode", '{"servers": "\udc80"}'),
     ],
 )

@@ -61,7 +61,7 @@ def install(call: CliCall) -> None:
     if dry:
         out.note("nothing was written: leave --dry-run out")
     else:
-        out.note(state if changes else f"nothing to change: {state}")
+        out.note(state if changes or commands else f"nothing to change: {state}")
     if not removes:
         if find_spec("mcp") is None:
             out.note("its tools cannot be started yet: pip install 'zibaldone[mcp]'", "yellow")

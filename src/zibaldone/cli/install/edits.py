@@ -162,7 +162,9 @@ class JsonMember:
 
 
 def _written(everything: Mapping[str, Any]) -> str:
-    return json.dumps(everything, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(everything, indent=2, ensure_ascii=False) + "\n"
+    text.encode()  # raises a ValueError for half of a pair, which no file can hold
+    return text
 
 
 ConfigEdit = WholeFile | TomlTables | JsonMember
