@@ -127,11 +127,6 @@ COMMANDS = (
         _flag("remove", "Take back what was written."), _flag("dry_run", "Show what would be written."),
         whose="user", has_json=False),
     _command(
-        "hook", "Answer an event of a coding agent, whose JSON comes on standard input.", "",
-        _option("event", "SessionStart, UserPromptSubmit or Stop.", REQUIRED, flags="EVENT"),
-        _option("agent", "Whose event it is.", ""), _option("given", "The JSON, in place of standard input.", "{}"),
-        whose="user", has_json=False),
-    _command(
         "admin encrypt", "Encrypt the memory's folder with the key of ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY.",
         "Close the memory before, in every process. Stopped half way, run it again. Without the key nobody can read the folder any more: keep it where the folder is not."),
     _command("admin decrypt", "Write the memory's folder as plain files again."),

@@ -106,12 +106,3 @@ def _run(command: Sequence[str], *, may_fail: bool) -> None:
     if done.returncode and not may_fail:
         reason = " ".join((done.stderr or done.stdout).split())
         raise InvalidInput(f"{shlex.join(command)!r} failed ({reason}): run it by hand to see more")
-
-
-@runs("hook")
-def hook(call: CliCall) -> None:
-    from zibaldone.cli.hook import answered
-
-    event, agent, given = (call.given[name] for name in ("event", "agent", "given"))
-    if text := answered(event, agent, given, user=call.whose, folder=call.folder):
-        out.write(text)
