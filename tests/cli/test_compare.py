@@ -79,6 +79,7 @@ def test_a_comparison_says_what_each_system_recalls(memory, tmp_path):
         ("{", "Invalid JSON"),
         ('{"question": "Who?", "evidence": 3}', "a valid array"),
         ('{"question": "Who?", "evidence": [77]}', "no message 77"),
+        ('{"question": "Who?", "evidence": [" "]}', "pattern"),
         ('{"question": "Who?", "kind": 1}', "a valid string"),
     ],
 )
@@ -98,7 +99,7 @@ def test_on_the_command_line(memory, run):
     ann = ("build", "compare", "--user", "ann", "--system", "bm25", "--budget", "60")
     head, row = run(*ann).stdout.splitlines()
     assert head.split("\t") == ["system", "budget", "evidence", "error", "day", "name", "tokens", "ms"]
-    assert row.startswith("bm25\t60\t")
+    assert len(row.split("\t")) == len(head.split("\t"))
     figures = json.loads(run(*ann, "--json").stdout)
     assert [(row["system"], row["budget_tokens"]) for row in figures["rows"]] == [("bm25", 60)]
     for words, says in (
