@@ -70,7 +70,7 @@ def read_questions(path: Path, messages: Sequence[Message]) -> list[OwnQuestion]
             given = GivenQuestion.model_validate_json(line)
             evidence = tuple(contents[seq] if isinstance(seq, int) else seq for seq in given.evidence)
         except (ValidationError, KeyError) as error:
-            why = f"no message {error}" if isinstance(error, KeyError) else error.errors()[0]["msg"]
+            why = f"no message {error}" if isinstance(error, KeyError) else error.errors()[-1]["msg"]
             raise InvalidInput(
                 f'{path.name}, line {number} must be JSON such as {{"question": "...", "evidence": [12]}}'
                 f" with seqs of this user's messages, or with texts: {why}"
