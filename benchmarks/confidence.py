@@ -7,10 +7,8 @@ many. To each come questions that it can answer, as many of other conversations 
 such as were never said (`felt/never.json`). Every data set, size and kind counts as much. AUC: how often a
 question that can be answered gets more than one that cannot; "left out": by weights that were fitted without
 its data set. Then how many of each kind the default floor lets pass, and, of those given so much, how many
-can be answered, as if both kinds were asked as often. Then what the thresholds in use keep of these, and of
-prompts, as hooks and the gateway see them: a user's next turns in other sessions, and those of other users;
-and of prompts to a coding agent (BEAM's at 500K), beside questions, to memories of people. Last, the weights
-that are shipped and the fitted ones, which go into `search/confidence.py`.
+can be answered, as if both kinds were asked as often. Last, the weights that are shipped and the fitted
+ones, which go into `search/confidence.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -34,19 +32,15 @@ from benchmarks import results
 from benchmarks.data import DEMO, Conversation, Question, load
 from benchmarks.pin import SETS
 from zibaldone import Memory, Message
-from zibaldone.cli.hook import LEAST_CONFIDENCE
 from zibaldone.core import Scope
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.recall.recall import DEFAULT_FLOOR
-from zibaldone.recall.result import CLEAR
 from zibaldone.search.confidence import SIGNS, WEIGHTS, Signs, signs
 from zibaldone.search.question import Question as ReadQuestion
 from zibaldone.search.question import parse_question
 from zibaldone.search.ranker import features, score
 from zibaldone.search.unit_index import UnitIndex
-from zibaldone.text.bounds import question_as_read
-from zibaldone.text.client_text import own_words
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.toolkit import to_units
 
@@ -58,11 +52,6 @@ _WITH_NEVER = ("felt", "locomo", "realmem", "beam 100K")
 _MOST_MEMORIES = 25  # of a conversation, of one size
 _MOST_ASKED, _MOST_ASKED_LARGE, _NEVER = 40, 160, 2  # of a memory; of one of SIZES[3]; of a part of a chat
 _BINS = 5
-_PROMPTED = {"beam": ("beam 100K", "beam 500K"), "realmem": ("realmem",), "longmemeval": ("longmemeval",)}
-_CODING = "coding"  # the fourth
-_PROMPTS, _NEXT, _REMEMBERED = 15, 60, 0.6  # to a memory; turns that they are of; share of a conversation
-_THRESHOLDS = (DEFAULT_FLOOR, CLEAR, LEAST_CONFIDENCE)
-_KINDS = ("known", "other", "never")
 _FELT = Path(__file__).parent / "felt"
 _NOTE = (
     "Questions that memories of about so many messages can answer, of other conversations, and about what"
@@ -219,48 +208,6 @@ def ask(source: str, data: Path) -> list[Asked]:
     return asked
 
 
-def prompt(data: str, folder: Path) -> list[Asked]:
-    """Whatever memories say of prompts: own ones are "known"."""
-    chance = random.Random(data)
-    embedder = shared_static_embedder()
-    view = MessagesView(embedder, embedder, embedder)
-    asked: list[Asked] = []
-    for messages, own, others in _prompted(data, folder):
-        units = to_units(messages, view.prepare(messages).cuts)
-        index = UnitIndex(embedder.dimension, embedder)
-        index.extend(units, embed(embedder, [unit.text for unit in units]))
-        now = messages[-1].time
-        assert now is not None
-        most = _MOST_ASKED if data == _CODING else _PROMPTS
-        for kind, texts in (("known", own), ("other", others)):
-            some = chance.sample(texts, min(len(texts), most))
-            asked += [Asked(f"{data}, prompts", len(messages), kind, *_sure(index, t, now)) for t in some]
-    return asked
-
-
-def _prompted(data: str, folder: Path) -> Iterator[tuple[Sequence[Message], Sequence[str], Sequence[str]]]:
-    """What a memory has, prompts of the same conversation, and prompts of others."""
-    if data == _CODING:
-        programming = load("beam", folder / _PATHS["beam 500K"])
-        coding = [text for talk in programming for text in _turns(talk.messages)]
-        for source in ("locomo", "felt"):
-            yield from ((c.messages, [q.text for q in c.known], coding) for c in chats(source, folder))
-        return
-    talks = [talk for source in _PROMPTED[data] for talk in load(data, folder / _PATHS[source])]
-    for talk in talks:
-        last = int(_REMEMBERED * len(talk.messages))
-        sessions = {message.session for message in talk.messages[:last]}
-        later = _turns(message for message in talk.messages[last:] if message.session not in sessions)
-        others = [text for one in talks if one is not talk for text in _turns(one.messages)]
-        for size in sorted({min(size, last) for size in SIZES[:3]}):
-            yield talk.messages[last - size : last], later[:_NEXT], others
-
-
-def _turns(messages: Iterable[Message]) -> list[str]:
-    own = (question_as_read(own_words(m.content)) for m in messages if m.role == "user")
-    return [text for text in own if text.strip()]
-
-
 def _memories(chat: Chat, chance: random.Random) -> list[tuple[int, int]]:
     """First and last seq of each: pieces of each size, and the whole; half, where it holds its questions."""
     n = len(chat.messages)
@@ -357,22 +304,6 @@ def _row(name: str, asked: Sequence[Asked], apart: Sequence[float]) -> dict[str,
     return row
 
 
-def kept_of(asked: Sequence[Asked]) -> list[dict[str, object]]:
-    """A row for each data set: the share of each kind that each threshold keeps."""
-    rows: list[dict[str, object]] = []
-    for name in dict.fromkeys(one.data for one in asked):
-        kinds = [[o.confidence for o in asked if o.data == name and o.kind == k] for k in _KINDS]
-        row: dict[str, object] = {"memories": name} | {
-            k: len(of) for k, of in zip(_KINDS, kinds, strict=True)
-        }
-        row["AUC"] = auc(kinds[0] + kinds[1], [True] * len(kinds[0]) + [False] * len(kinds[1]))
-        for least in _THRESHOLDS:
-            for kind, of in zip(_KINDS, kinds, strict=True):
-                row[f"{kind} from {least}"] = round(sum(s >= least for s in of) / len(of), 3) if of else None
-        rows.append(row)
-    return rows
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.confidence", description=__doc__)
     parser.add_argument("data", type=Path)
@@ -381,15 +312,12 @@ def main() -> None:
     options = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
         jobs = [pool.submit(ask, source, options.data) for source in options.sets]
-        prompted = [pool.submit(prompt, data, options.data) for data in (*_PROMPTED, _CODING)]
         asked = [one for job in jobs for one in job.result()]
-        kept = kept_of([*asked, *(one for job in prompted for one in job.result())])
     rows = rows_of(asked)
     results.show("confidence", rows)
-    results.show("kept", kept)
     print(f"shipped: {WEIGHTS}\nfitted:  {fitted(asked)}")
     if options.json:
-        results.write(options.json, {"title": "Confidence", "note": _NOTE, "rows": rows, "kept": kept})
+        results.write(options.json, {"title": "Confidence", "note": _NOTE, "rows": rows})
 
 
 if __name__ == "__main__":

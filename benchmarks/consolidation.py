@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,62 +33,26 @@ _NOTE = (
 _USER = "me"
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The consolidation of one conversation by one view."""
-
-    conversation: str
-    view: str
-    messages: int
-    raw_tokens: int
-    calls: int
-    refused: int
-    prompt_tokens: int
-    answer_tokens: int
-
-    @property
-    def calls_per_1000(self) -> float:
-        """Calls per 1,000 messages."""
-        return 1000 * self.calls / self.messages
-
-    @property
-    def per_raw_token(self) -> float:
-        """Tokens of requests and answers per token of the messages."""
-        return (self.prompt_tokens + self.answer_tokens) / self.raw_tokens
-
-
-def consolidate(talk: Conversation, view: str, chat: ChatModel) -> Cost:
-    """Take in a whole conversation at once, and let one view consolidate it."""
+def consolidate(talk: Conversation, view: str, chat: ChatModel) -> dict[str, object]:
+    """Take in a whole conversation, and let one view consolidate it: a line of the page of results."""
     with TemporaryDirectory() as folder, Memory(folder, chat=chat) as memory:
         memory.add([replace(message, seq=0) for message in talk.messages], user=_USER)
         memory.maintain(user=_USER, views=[view])
         used = memory.admin.usage(user=_USER)
         raw = sum(memory.admin.count_tokens(message.content) for message in talk.messages)
-        return Cost(
-            talk.name,
-            view,
-            len(talk.messages),
-            raw,
-            sum(task.calls for task in used),
-            sum(task.degraded for task in used),
-            sum(task.prompt_tokens for task in used),
-            sum(task.completion_tokens for task in used),
-        )
-
-
-def row(cost: Cost) -> dict[str, object]:
-    """Return a line of the page of results."""
+    calls, asked = sum(task.calls for task in used), sum(task.prompt_tokens for task in used)
+    answered = sum(task.completion_tokens for task in used)
     return {
-        "conversation": cost.conversation,
-        "view": cost.view,
-        "messages": cost.messages,
-        "raw tokens": cost.raw_tokens,
-        "calls": cost.calls,
-        "refused": cost.refused,
-        "calls per 1,000 messages": round(cost.calls_per_1000),
-        "request tokens": cost.prompt_tokens,
-        "answer tokens": cost.answer_tokens,
-        "per raw token": f"{cost.per_raw_token:.1f}",
+        "conversation": talk.name,
+        "view": view,
+        "messages": len(talk.messages),
+        "raw tokens": raw,
+        "calls": calls,
+        "refused": sum(task.degraded for task in used),
+        "calls per 1,000 messages": round(1000 * calls / len(talk.messages)),
+        "request tokens": asked,
+        "answer tokens": answered,
+        "per raw token": f"{(asked + answered) / raw:.1f}",
     }
 
 
@@ -108,8 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chat is None:
         raise InvalidInput("nobody answers: set ZIBALDONE_CHAT_MODEL, or give --record a folder of answers")
     talks = [talk for talk in load(given.data, given.path) if given.only in (None, talk.name)]
-    costs = [consolidate(talk, view, chat) for talk in talks for view in given.views.split(",")]
-    rows = list(map(row, costs))
+    rows = [consolidate(talk, view, chat) for talk in talks for view in given.views.split(",")]
     results.show(f"consolidation by {chat.name}", rows)
     page = {"title": "Consolidation by a strong model", "note": _NOTE, "rows": rows}
     results.write(given.output, page)

@@ -26,7 +26,6 @@ from pydantic import BaseModel
 
 from benchmarks import results
 from benchmarks.data import LOADERS, Conversation, Question, load
-from benchmarks.scores import bleu1, f1_original, f1_set
 from zibaldone import Message
 from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
@@ -150,9 +149,6 @@ class ReadAnswer:
     answer: str | None = None  # None: the model gave none, and the question scores 0
     score: float | None = None  # None: it could not be judged
     why: str = ""  # there is no answer or no score
-    f1: float | None = None
-    f1_set: float | None = None
-    bleu1: float | None = None
 
 
 def read(question: Question, context: str, asker: Asker) -> str:
@@ -259,15 +255,10 @@ def answer_all(
         try:
             answer, tokens, requests = work()
             blank = replace(blank, answer=answer, tokens=tokens, requests=requests)
-            judged = replace(blank, score=score(question, answer, asker))
+            return replace(blank, score=score(question, answer, asker))
         except ModelFailed as failure:
             refused = answer is None and failure.requests > 0
             return replace(blank, score=0.0 if refused else None, why=str(failure))
-        if not question.known or question.nuggets:
-            return judged
-        gold = question.answers[0]
-        overlap = (f1_original(answer, gold, question.category), f1_set(answer, gold), bleu1(answer, gold))
-        return replace(judged, f1=overlap[0], f1_set=overlap[1], bleu1=overlap[2])
 
     try:
         return side_by_side(answered, recalled, workers, "read")
@@ -306,9 +297,6 @@ class ReadRow:
     score: Mean | None
     sound: Mean | None  # without the questions that an audit faults
     by_category: dict[str, Mean | None]
-    f1: Mean | None
-    f1_set: Mean | None
-    bleu1: Mean | None
     tokens_mean: float
     requests_mean: float
     not_scored: int
@@ -326,9 +314,6 @@ def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
                 kind: Mean.of(each.score for each in group if each.category == kind)
                 for kind in sorted({each.category for each in group})
             },
-            f1=Mean.of(each.f1 for each in group),
-            f1_set=Mean.of(each.f1_set for each in group),
-            bleu1=Mean.of(each.bleu1 for each in group),
             tokens_mean=fmean(each.tokens for each in group),
             requests_mean=fmean(each.requests for each in group),
             not_scored=sum(each.score is None for each in group),

@@ -12,7 +12,6 @@ import Stemmer
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the", "and"})
-_SET_FORM_SPACES = str.maketrans(dict.fromkeys(".,!?", " "))
 _BLEU_TOKEN = re.compile(r"n't|'\w+|\w+(?=n't)|\w+|[^\w\s]")
 _REFUSALS = ("no information available", "not mentioned")
 
@@ -40,13 +39,6 @@ def f1_original(prediction: str, answer: str, category: str) -> float:
     return _multiset_f1(prediction, answer)
 
 
-def f1_set(prediction: str, answer: str) -> float:
-    """Token F1 over sets of lower-cased words, the form of A-MEM, mem0 and xMemory."""
-    ours = set(prediction.lower().translate(_SET_FORM_SPACES).split())
-    gold = set(answer.lower().translate(_SET_FORM_SPACES).split())
-    return _f1(len(ours & gold), len(ours), len(gold))
-
-
 def bleu1(prediction: str, answer: str) -> float:
     """Clipped unigram precision times the brevity penalty, lower-cased.
 
@@ -63,17 +55,11 @@ def bleu1(prediction: str, answer: str) -> float:
 
 def _multiset_f1(prediction: str, answer: str) -> float:
     ours, gold = Counter(_stems(prediction)), Counter(_stems(answer))
-    return _f1((ours & gold).total(), ours.total(), gold.total())
+    common = (ours & gold).total()
+    return 2 * common / (ours.total() + gold.total()) if common else 0.0
 
 
 def _stems(text: str) -> list[str]:
     words = text.replace(",", "").lower().translate(_NO_PUNCTUATION).split()
     stems: list[str] = _stemmer().stemWords([word for word in words if word not in _ARTICLES])
     return stems
-
-
-def _f1(common: int, ours: int, gold: int) -> float:
-    if not common:
-        return 0.0
-    precision, recall = common / ours, common / gold
-    return 2 * precision * recall / (precision + recall)

@@ -18,11 +18,6 @@ prompt. `s_per_token` beside `requests_per_s` is Akashic's Figure 9, with concur
 
 has one user talk for twenty turns in each of the gateway's modes, and without it: how much of what the
 upstream is sent stands at the beginning of the request before, byte for byte, and is in a prefix cache?
-
-    python -m benchmarks.serving LOCOMO --growth 2000
-
-has one user talk for so many turns, as fast as they are answered: by how much does the memory of the server's
-processes grow with each turn, after a warm-up?
 """
 
 from __future__ import annotations
@@ -153,13 +148,6 @@ class Server:
         self.__exit__()
         raise RuntimeError(f"{self._ready} does not answer")
 
-    def anonymous_kib(self) -> list[int]:
-        """Memory of the process and of each of its children that no file backs, in KiB."""
-        pid = self._process.pid
-        tasks = Path(f"/proc/{pid}/task").glob("*/children")  # each thread has its own
-        children = [int(child) for task in tasks for child in task.read_text(encoding="ascii").split()]
-        return [_anonymous_kib(each) for each in (pid, *children)]
-
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         try:
@@ -167,11 +155,6 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-
-def _anonymous_kib(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
 
 
 def free_port() -> int:
@@ -521,51 +504,6 @@ def prefixes(user: ServedUser, upstream_port: int, port: int) -> list[PrefixRow]
     return rows
 
 
-_GROWTH_WARM, _GROWTH_EVERY = 600, 50  # turns; until then a cache of 512 loops fills
-_GROWTH_NOTE = (
-    "One user talks in sessions of six turns. After a warm-up: anonymous memory of the server, and of the"
-    " process that recalls, in kB a turn: from the least of the first half of the samples to that of the"
-    " second. What is not saved of an index is in memory, up to 1000 messages, and goes when it is saved:"
-    " halves of more than 500 turns hold that whole."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GrowthRow:
-    """One process."""
-
-    process: str
-    turns: int
-    kb_at_first: float
-    kb_per_turn: float
-
-
-def growth(user: ServedUser, upstream_port: int, port: int, server: Server, turns: int) -> list[GrowthRow]:
-    """Grow one user's memory by so many turns."""
-    samples: list[list[int]] = []
-
-    def talked(phase: str, count: int) -> None:
-        exchanges = list(itertools.islice(user.exchanges, count))
-        for sample in asyncio.run(talk(user, "gateway", port, phase, exchanges)):
-            if sample.fault is not None:
-                raise RuntimeError(sample.fault)
-        told(upstream_port)
-
-    for number in range(-(-_GROWTH_WARM // _GROWTH_EVERY)):
-        talked(f"warm-{number}", _GROWTH_EVERY)
-    for number in range(-(-turns // _GROWTH_EVERY)):
-        talked(f"{number}", _GROWTH_EVERY)
-        samples.append(server.anonymous_kib())
-    half = max(1, len(samples) // 2)
-    between = (len(samples) - half) * _GROWTH_EVERY
-    rows = []
-    for number, held in enumerate(zip(*samples, strict=True)):
-        first, last = min(held[:half]), min(held[-half:])
-        name = f"memory {number}" if number else "server"
-        rows.append(GrowthRow(name, turns, 1.024 * first, 1.024 * (last - first) / max(1, between)))
-    return rows
-
-
 def audit(folder: Path, samples: Sequence[Sample]) -> dict[str, int]:
     """Turns of requests that ended well, counted in the log: how many are lost, how many doubled."""
     wanted: dict[tuple[str, str], Counter[str]] = {}
@@ -602,11 +540,8 @@ def main() -> None:
     parser.add_argument(
         "--prefixes", action="store_true", help="how much of prompts a cache has, and no times"
     )
-    parser.add_argument("--growth", type=int, metavar="TURNS", help="of memory with each turn, and no times")
     parser.add_argument("--output", type=Path, help="benchmarks/results/serving.json, or prefixes.json")
     given = parser.parse_args()
-    if given.growth:
-        given.prefill = given.rate = 1e9
     concurrency = [int(part) for part in given.concurrency.split(",")]
     users = users_of(load("locomo", given.path), max(concurrency), given.history)
     views = given.views.split(",") if given.views else []
@@ -619,13 +554,9 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         imported(folder, users, views)
-        with serving(folder, given, views) as (ports, server):
+        with serving(folder, given, views) as ports:
             if given.prefixes:
                 write("prefixes", "Prefix caches", _PREFIX_NOTE, prefixes(users[0], *ports))
-                return
-            if given.growth:
-                grown = growth(users[0], *ports, server, given.growth)
-                write("growth", "Growth of the gateway's memory", _GROWTH_NOTE, grown)
                 return
             rows, remembered = measure(
                 users, concurrency, given.requests, *ports, views, full=given.full, pause_s=given.pause / 1000
@@ -645,10 +576,8 @@ def imported(folder: str, users: Sequence[ServedUser], views: Sequence[str]) -> 
 
 
 @contextmanager
-def serving(
-    folder: str, given: argparse.Namespace, views: Sequence[str]
-) -> Iterator[tuple[tuple[int, int], Server]]:
-    """An upstream of the given speed and a gateway before it; gives the ports of both, and the gateway."""
+def serving(folder: str, given: argparse.Namespace, views: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """An upstream of the given speed and a gateway before it; gives the ports of both."""
     ports = free_port(), free_port()
     url = f"http://127.0.0.1:{ports[0]}/v1"
     serve = ["-c", _SERVE.format(given.timeout), "serve", "--memory", folder]
@@ -657,9 +586,9 @@ def serving(
     rates = [str(ports[0]), str(given.prefill), str(given.rate)]
     with (
         Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
-        Server(serve, ports[1], "/healthz") as server,
+        Server(serve, ports[1], "/healthz"),
     ):
-        yield ports, server
+        yield ports
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A server on the loopback that speaks as much of S3's protocol as a bucket needs, and misbehaves.
 
-GET, HEAD, PUT (with If-None-Match), DELETE, POST ?delete and GET ?list-type=2, paths in the style of
+GET, PUT (with If-None-Match), POST ?delete and GET ?list-type=2, paths in the style of
 `http://host/bucket/key`. Signatures are not checked, only whose key signed.
 """
 
@@ -19,13 +19,12 @@ from email.utils import format_datetime
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
-from types import TracebackType
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape, unescape
 
 _PAGE = 1000  # keys of one answer to a listing
 _SIGNED_BY = re.compile(r"Credential=([^/,]+)/")
-_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
+_RANGE = re.compile(r"bytes=(\d+)-\d*")
 _KEYS = re.compile(r"<Key>(.*?)</Key>", re.DOTALL)
 
 
@@ -44,7 +43,7 @@ class BucketMisbehaviour(Enum):
 
 
 class FakeBucketServer:
-    """Use it as a context manager; `url` is what a memory takes as its `blocks`.
+    """Close it in the end; `url` is what a memory takes as its `blocks`.
 
     What stands in `misbehave` happens to the requests that come next, one each; `always` to every request.
     """
@@ -87,14 +86,6 @@ class FakeBucketServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-    def __enter__(self) -> FakeBucketServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _next(self, request: str) -> BucketMisbehaviour | None:
         with self._lock:
@@ -147,10 +138,6 @@ class FakeBucketServer:
                 else:
                     self._send_object(*there, happens)
 
-            def do_HEAD(self) -> None:
-                """As GET, without the body."""
-                self.do_GET()
-
             def do_PUT(self) -> None:
                 """An object; `If-None-Match: *` where none may be there."""
                 body = self._body()
@@ -166,12 +153,6 @@ class FakeBucketServer:
                     self._reset()
                 else:
                     self._answer(200, "", {"ETag": _etag(body)})
-
-            def do_DELETE(self) -> None:
-                """An object; nothing where there is none."""
-                if (request := self._asked()) is not None:
-                    server._delete([request[0]])
-                    self._answer(204, "")
 
             def do_POST(self) -> None:
                 """Several objects are deleted."""
@@ -218,20 +199,18 @@ class FakeBucketServer:
                 return None
 
             def _send_object(self, data: bytes, since: datetime, happens: BucketMisbehaviour | None) -> None:
-
-                whole, etag = len(data), _etag(data)
-                part = _RANGE.fullmatch(self.headers.get("Range", ""))
-                data = data[int(part[1]) : int(part[2]) + 1 if part[2] else None] if part else data
-                self.send_response(206 if part else 200)
-                if part:
+                whole, etag, part = len(data), _etag(data), _RANGE.fullmatch(self.headers.get("Range", ""))
+                if part:  # of what was cut off before
                     begin = int(part[1])
-                    self.send_header("Content-Range", f"bytes {begin}-{begin + len(data) - 1}/{whole}")
+                    data = data[begin:]
+                    self.send_response(206)
+                    self.send_header("Content-Range", f"bytes {begin}-{whole - 1}/{whole}")
+                else:
+                    self.send_response(200)
                 self.send_header("Content-Length", str(len(data)))
                 self.send_header("ETag", etag)
                 self.send_header("Last-Modified", format_datetime(since, usegmt=True))
                 self.end_headers()
-                if self.command == "HEAD":
-                    return
                 with suppress(OSError):
                     if happens is BucketMisbehaviour.CUT:
                         self.wfile.write(data[: len(data) // 2])
@@ -252,8 +231,7 @@ class FakeBucketServer:
                     self.send_header("Content-Type", "application/xml")
                     self.send_header("Content-Length", str(len(data)))
                     self.end_headers()
-                    if self.command != "HEAD":
-                        self.wfile.write(data)
+                    self.wfile.write(data)
 
             def _reset(self) -> None:
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -27,6 +27,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"  # tests fork: without it the tok
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -200,7 +201,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBucketServer]:
     pytest.importorskip("obstore", reason="no obstore: pip install 'zibaldone[s3]'")
     enable_socket()
     socket_allow_hosts(["127.0.0.1"], allow_unix_socket=True)
-    with FakeBucketServer() as server:
+    with closing(FakeBucketServer()) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         yield server

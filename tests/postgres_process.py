@@ -49,12 +49,6 @@ class PostgresServer:
         """Of one of the server's databases."""
         return f"postgresql+psycopg://{ROLE}@/{database}?host={self.root}"
 
-    @property
-    def pid(self) -> int:
-        """Of the process whose children all others are."""
-        assert self._process is not None
-        return self._process.pid
-
     def run(self, statement: str, database: str = "postgres") -> list[Any]:
         """As the superuser."""
         import psycopg
@@ -86,15 +80,13 @@ class PostgresServer:
 
     def kill(self) -> None:
         """As when its machine goes down: no process of it ends in order."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGQUIT)
-        self._process.wait()
-
-    def stop(self) -> None:
-        """For good."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
+
+    def stop(self) -> None:
+        """For good."""
+        self.kill()
         shutil.rmtree(self.root, ignore_errors=True)
 
     def call(self, program: str, *words: str | Path) -> None:

@@ -1,12 +1,14 @@
 """What the package tells people to install is what its own distribution offers."""
 
 import re
+import sys
 from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 
 import zibaldone
+from zibaldone import Config, Memory, MissingExtra, OpenAIChat
 
 ROOT = Path(__file__).parent.parent
 # Also where a hint is broken between two lines of a string.
@@ -35,3 +37,26 @@ def test_a_hint_installs_this_project(path, name, extras):
     ours = metadata("zibaldone")
     assert name == ours["Name"]
     assert set(extras) <= set(ours.get_all("Provides-Extra"))
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "needing"),
+    [
+        ("openai", "openai", lambda _: OpenAIChat("gpt", api_key="k")),
+        ("fastembed", "neural", lambda folder: Memory(folder, embedder="fastembed:m")),
+        ("fastembed", "neural", lambda folder: Memory(folder, reranker="fastembed:m")),
+        ("obstore.store", "s3", lambda folder: Memory(folder, config=Config(blocks="s3://bucket/x"))),
+        ("sqlcipher3", "encryption", lambda folder: Memory(folder, key=bytes(32))),
+        (
+            "cryptography.hazmat.primitives.ciphers.aead",
+            "encryption",
+            lambda folder: Memory(folder, key=bytes(32)),
+        ),
+    ],
+)
+def test_what_is_not_installed_names_its_extra(tmp_path, monkeypatch, module, extra, needing):
+    """The error is typed; where it is a key's, no folder is made that would be plain."""
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'zibaldone\[{extra}\]'"):
+        needing(tmp_path / "memory")
+    assert extra != "encryption" or not (tmp_path / "memory").exists()

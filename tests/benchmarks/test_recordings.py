@@ -23,8 +23,8 @@ def test_every_question_is_still_the_one_that_was_answered(view):
     """
     cost = consolidate(demo_conversation(), view, RecordedModel(FOLDER, on_miss="error"))
     calls, tokens = CALLS[view]
-    assert (cost.calls, cost.refused) == (calls, 0)
-    assert cost.per_raw_token < tokens
+    assert (cost["calls"], cost["refused"]) == (calls, 0)
+    assert float(cost["per raw token"]) < tokens
     listed = (FOLDER / f"answers-{view}.jsonl").read_text(encoding="utf-8").splitlines()
     assert len({json.loads(line)["id"] for line in listed}) == calls
 

@@ -3,15 +3,15 @@
 import json
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-import anyio
 import pytest
 
-from memories import open_async_memory, open_memory
-from zibaldone import Consolidation, MemAttention, XMemory, ZibaldoneError
+from memories import open_memory
+from zibaldone import Consolidation, MemAttention, XMemory
 from zibaldone.errors import ModelUnavailable
 from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, ScriptedModel
 
@@ -134,37 +134,20 @@ def hanging(gate, call):
 
 def all_go_on(memory, view):
     """Add, recall and forget, for the user whose model hangs and for another; none waits for the model."""
-    results, errors = {}, []
-
-    def note(name, call):
-        try:
-            results[name] = call()
-        except ZibaldoneError as error:
-            errors.append((name, error))
-
-    calls = []
-    for user in ("ann", "bea"):
-        calls += [
-            partial(note, f"add {user}", partial(memory.add, "I sold the harp.", user=user)),
-            partial(
-                note,
-                f"recall {user}",
-                partial(memory.recall, QUESTION, user=user, views=[view], min_confidence=0),
-            ),
-            partial(note, f"forget {user}", partial(memory.forget, user=user, seqs=[3])),
-        ]
-    threads = [threading.Thread(target=call, daemon=True) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(IN_TIME_S)
-    waiting = [f"{name} {user}" for user in ("ann", "bea") for name in ("add", "recall", "forget")]
-    waiting = [name for name in waiting if name not in results]
-    assert (waiting, errors) == ([], [])
-    for user in ("ann", "bea"):
-        assert results[f"forget {user}"].purged
-        assert results[f"forget {user}"].messages == 1
-        assert results[f"recall {user}"].evidence
+    ask = partial(memory.recall, QUESTION, views=[view], min_confidence=0)
+    pool = ThreadPoolExecutor()
+    calls = [
+        (
+            pool.submit(memory.add, "I sold the harp.", user=user),
+            pool.submit(ask, user=user),
+            pool.submit(memory.forget, user=user, seqs=[3]),
+        )
+        for user in ("ann", "bea")
+    ]
+    pool.shutdown(wait=False)  # one that hangs goes on when the gate opens
+    for _, recalled, forgotten in ([call.result(IN_TIME_S) for call in of_user] for of_user in calls):
+        assert recalled.evidence
+        assert (forgotten.purged, forgotten.messages) == (True, 1)
 
 
 @pytest.fixture(scope="module")
@@ -181,11 +164,7 @@ def scene(request, tmp_path, clock, folders):
     scene.gate.open()
 
 
-recalls = through(RECALLS)
-maintenances = through(MAINTENANCES)
-
-
-@recalls
+@through(RECALLS)
 def test_nobody_waits_for_a_model_that_hangs_in_a_recall(scene):
     """Others and the same user add, recall and forget with purge; what went is not in the late answer."""
     scene.fill(read=True)
@@ -219,7 +198,7 @@ def test_a_recall_waits_shortly_for_a_server_that_hangs(scene):
     assert request.timeout_s <= (30 if scene.case.agentic else 10)
 
 
-@maintenances
+@through(MAINTENANCES)
 def test_nobody_waits_for_a_model_that_hangs_in_a_maintenance(scene):
     """Others and the same user go on; the maintenance then brings back nothing that was forgotten."""
     scene.fill(read=False)
@@ -233,7 +212,7 @@ def test_nobody_waits_for_a_model_that_hangs_in_a_maintenance(scene):
         assert 3 not in {seq for evidence in found.evidence for seq in evidence.sources}
 
 
-@maintenances
+@through(MAINTENANCES)
 def test_nobody_waits_for_a_model_that_hangs_in_the_background(scene):
     """The worker's maintenance holds nothing that an add, a recall or a forgetting needs."""
     scene.fill(read=False)
@@ -246,40 +225,6 @@ def test_nobody_waits_for_a_model_that_hangs_in_the_background(scene):
             scene.gate.open()
         assert memory._wiring.worker.idle(IN_TIME_S)
         assert memory.admin.check().faults == ()
-
-
-@recalls
-def test_nobody_waits_for_a_model_that_hangs_in_an_awaited_recall(scene):
-    """AsyncMemory's calls run beside each other, whichever of them waits for a model."""
-    scene.fill(read=True)
-    view = scene.case.view
-
-    async def main():
-        memory = open_async_memory(scene.folder, **scene.options, chat=scene.chat)
-        recall = partial(memory.recall, QUESTION, user="ann", views=[view], min_confidence=0)
-        receipts = []
-
-        async def forget(user):
-            receipts.append(await memory.forget(user=user, seqs=[3]))
-
-        async with memory, anyio.create_task_group() as hanging:
-            scene.gate.shut()
-            hanging.start_soon(recall)
-            assert await anyio.to_thread.run_sync(scene.gate.reached.wait, IN_TIME_S)
-            try:
-                with anyio.fail_after(IN_TIME_S):
-                    async with anyio.create_task_group() as group:
-                        for user in ("ann", "bea"):
-                            group.start_soon(partial(memory.add, "I sold the harp.", user=user))
-                            group.start_soon(
-                                partial(memory.recall, QUESTION, user=user, views=[view], min_confidence=0)
-                            )
-                            group.start_soon(forget, user)
-            finally:
-                scene.gate.open()
-        assert [receipt.purged for receipt in receipts] == [True, True]
-
-    anyio.run(main)
 
 
 @pytest.mark.parametrize("scene", [Case("topics", "embedder")], indirect=True, ids=str)

@@ -102,11 +102,11 @@ def test_a_half_built_generation_forgets_too(built, new_rig):
 
 
 def test_receipt_dry_run_and_stats_count_the_same(built):
-    """A dry run counts what forgetting removes, and the rows that are left make up the rest."""
+    """A dry run counts what forgetting removes, and changes nothing; the rows that are left are the rest."""
     _half_built(built)
-    before = built.stats()
+    before, whole = built.stats(), (built.rows(), built.states(), built.offers())
     foreseen = built.forget([SECRET_SEQ, LONG_SEQ], dry_run=True)
-    assert built.stats() == before
+    assert (built.rows(), built.states(), built.offers()) == whole
     receipt = built.forget([SECRET_SEQ, LONG_SEQ])
     assert receipt.views == foreseen.views
     assert receipt.seqs == foreseen.seqs == (SECRET_SEQ, LONG_SEQ)
@@ -115,29 +115,16 @@ def test_receipt_dry_run_and_stats_count_the_same(built):
     assert built.stats() == {kind: rows - removed[kind] for kind, rows in before.items()}
 
 
-def test_a_dry_run_changes_nothing(built):
-    """After a dry run rows, cursors and offers are what they were."""
-    before = built.rows(), built.states(), built.offers()
-    built.forget(range(1, 100), dry_run=True)
-    assert (built.rows(), built.states(), built.offers()) == before
-
-
 def test_forgetting_everything_leaves_nothing(built):
-    """With all messages gone the view has no rows and offers nothing."""
+    """Neither rows nor offers; what is said afterwards is read, and nothing of old comes back."""
     built.forget(range(1, len(CONVERSATION) + 1))
     assert not any(built.rows().values())
     assert set(built.stats().values()) == {0}
     assert built.sources() == set()
-    assert built.faults() == []
-
-
-@pytest.mark.usefixtures("finds_everything")
-def test_life_goes_on_after_forgetting_everything(built, new_rig):
-    """What is said after everything was forgotten is read, and nothing of old comes back."""
-    built.forget(range(1, len(CONVERSATION) + 1))
-    stored = built.add(CONVERSATION[3:4])
-    assert stored[0].seq == len(CONVERSATION) + 1
-    assert built.sources() == {stored[0].seq}
+    (stored,) = built.add(CONVERSATION[3:4])
+    assert stored.seq == len(CONVERSATION) + 1
+    assert built.sources() <= {stored.seq}
+    assert built.sources() or not built.case.all_of_it
     assert built.faults() == []
 
 

@@ -68,35 +68,26 @@ def test_what_is_added_during_a_rebuild_is_in_both_generations(built, new_rig):
     built.assert_as(new_rig().read(CONVERSATION + late))
 
 
-def test_another_model_is_built_beside_the_old_one(built):
-    """Under a new fingerprint the old generation is kept, and still answers, until the new one is whole."""
+def test_another_model_is_built_beside_the_old_one(built, new_rig):
+    """The old generation answers until the new one is whole; a view of the new model says that it is less.
+
+    Then nothing of the old one is left: rows and offers are a first build's.
+    """
     built.read_in_batches(5)
     offers = built.offers()
     newer = built.another_model()
     assert not built.advance(Hooked(newer, _asleep_after(5)))
     assert [state[1] for state in built.states()] == [built.view.fingerprint, newer.fingerprint]
     assert built.offers() == offers
+    assert built.sources(view=newer)
+    assert all(offer[3] for offer in built.offers(view=newer))
     assert built.advance(newer)
     assert [state[1] for state in built.states()] == [newer.fingerprint]
-
-
-def test_the_other_model_s_generation_is_what_it_would_have_made_alone(built, new_rig):
-    """After the change of model nothing of the old one is left: rows and offers are a first build's."""
-    newer = built.another_model()
-    built.offers(view=newer)
-    assert built.advance(newer)
     expected = new_rig()
     expected.append(CONVERSATION)
     assert expected.advance(expected.another_model())
     assert built.rows() == expected.rows()
     assert built.offers(view=newer) == expected.offers(view=expected.another_model())
-
-
-def test_before_its_own_generation_is_built_a_view_answers_with_a_note(built):
-    """A view that finds another model's generation offers what it can, and says that it is less."""
-    newer = built.another_model()
-    assert built.sources(view=newer)
-    assert all(offer[3] for offer in built.offers(view=newer))
 
 
 def test_a_half_built_generation_of_a_third_model_is_thrown_away(built):
@@ -141,15 +132,11 @@ def test_dropping_a_generation_leaves_the_others(built):
     assert built.rows() == rows
 
 
-def test_rebuilding_for_an_unknown_user_leaves_nothing(rig):
-    """A user who never said anything gets neither a generation nor a place among the users."""
+def test_rebuilding_what_never_read_anything(rig, new_rig):
+    """It is the first build; of a user who never said anything it leaves neither a row nor a name."""
     rig.rebuild(user="nobody")
     assert rig.states("nobody") == []
     assert "nobody" not in rig.everything()
-
-
-def test_rebuilding_a_view_that_never_read_anything_is_its_first_build(rig, new_rig):
-    """A rebuild of what lags behind reads the whole log."""
     rig.append(CONVERSATION)
     rig.rebuild()
     rig.assert_as(new_rig().read(CONVERSATION))

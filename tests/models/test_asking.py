@@ -1,15 +1,20 @@
 """One question: asked, judged, repaired once, answered offline in the last resort; always metered."""
 
 import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import blake2b
 
 import pytest
-from colours_task import NameColours
+from colours_task import Colours, NameColours
 
 from zibaldone.errors import ModelFailed, ModelUnavailable, QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, Turn
 from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.ordering import PassageShown
 from zibaldone.models.static import StaticEmbedder
+from zibaldone.models.task import Task
 from zibaldone.testing import ScriptedModel
 
 STATIC = StaticEmbedder()
@@ -61,12 +66,39 @@ def test_a_task_that_was_cut_off_is_asked_in_halves_at_once():
         assert (answer.unusable, answer.calls, len(model.requests)) == (True, calls, calls)
 
 
-def test_inputs_are_sent_and_nothing_else(task):
-    """The instructions are the prompt file, word for word; the inputs follow as JSON, characters intact."""
+@dataclass(frozen=True)
+class Nested(NameColours):
+    """The same question with inputs of other kinds."""
+
+    passages: tuple[PassageShown, ...] = ()
+    time: datetime | None = None
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+def test_inputs_are_sent_and_nothing_else():
+    """The prompt file, word for word; inputs of any type follow as JSON on one line, characters intact."""
+    task = Nested("犬", passages=(PassageShown(7, "x"),), time=datetime(2024, 3, 1, 12, tzinfo=UTC))
     system, user = task.turns()
     assert system == Turn("system", "Name the colours in `text` that are in `known`.")
-    assert json.loads(user.content) == {"text": task.text, "known": ["red", "blue"]}
-    assert "犬" in user.content
+    assert user.content == (
+        '{"text": "犬", "known": ["red", "blue"], "passages": [{"id": 7, "text": "x"}],'
+        ' "time": "2024-03-01T12:00:00Z", "scores": {}}'
+    )
+
+
+def test_a_prompt_has_a_version(task):
+    """12 hex digits of its words, whatever the inputs."""
+    words = task.turns()[0].content
+    assert task.prompt_hash == blake2b(words.encode(), digest_size=6).hexdigest()
+    assert task.prompt_hash == NameColours("another text").prompt_hash
+
+
+def test_a_task_without_an_offline_answer_cannot_be_made():
+    """Every question can be answered without a model."""
+    with pytest.raises(TypeError, match="offline"):
+
+        class Hopeless(Task[Colours]):
+            view, prompt, result = "tests", "name_colours", Colours
 
 
 def test_without_a_model_the_offline_answer_is_no_degradation(task):

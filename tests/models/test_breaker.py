@@ -13,19 +13,16 @@ STATIC = StaticEmbedder()
 GOOD = {"colours": ["red"]}
 
 
-class Seconds:
-    """A clock of seconds that stands still."""
-
-    now = 1000.0
-
-    def __call__(self):
-        """What time it is."""
-        return self.now
-
-
 @pytest.fixture
 def seconds():
-    """A clock."""
+    """A clock of seconds that stands still."""
+
+    class Seconds:
+        now = 1000.0
+
+        def __call__(self):
+            return self.now
+
     return Seconds()
 
 

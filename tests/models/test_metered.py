@@ -12,7 +12,7 @@ from zibaldone.models.base import ChatReply, ChatRequest, Turn
 from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
 from zibaldone.models.static import StaticEmbedder
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
+from zibaldone.testing import Misbehaviour
 
 STATIC = StaticEmbedder()
 GOOD = json.dumps({"colours": ["red"]})
@@ -67,13 +67,6 @@ def test_counts_that_cannot_be_do_not_loosen_a_ceiling(count):
 
 
 @pytest.fixture
-def server():
-    """A model server that can misbehave."""
-    with FakeOpenAIServer(lambda _: GOOD) as server:
-        yield server
-
-
-@pytest.fixture
 def client(server, monkeypatch):
     """A client of it that retries four times, without waiting in between."""
     client = OpenAIChat("fake", base_url=server.base_url, timeout_s=0.5)
@@ -82,16 +75,10 @@ def client(server, monkeypatch):
     client.close()
 
 
-served = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
-
-
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
 @pytest.mark.parametrize(
-    "misbehaviour",
-    [
-        pytest.param(Misbehaviour.SERVER_ERROR, marks=served),
-        pytest.param(Misbehaviour.NO_SCHEMAS, marks=served),
-        pytest.param(Misbehaviour.INVALID_JSON, marks=served),
-    ],
+    "misbehaviour", [Misbehaviour.SERVER_ERROR, Misbehaviour.NO_SCHEMAS, Misbehaviour.INVALID_JSON]
 )
 def test_a_ceiling_of_calls_holds_at_the_server(task, server, client, misbehaviour):
     """Retries and what is sent again without a part are calls: the server sees no more than the ceiling."""

@@ -7,7 +7,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from zibaldone import InvalidInput, Memory, MissingExtra, ModelFailed
+from zibaldone import InvalidInput, Memory, ModelFailed
 from zibaldone.models.named import FastEmbedder
 from zibaldone.testing import FakeOpenAIServer
 
@@ -99,14 +99,6 @@ def test_failures_are_ours(library):
         FastEmbedder("nobody/knows")
     with pytest.raises(ModelFailed, match="failed: out of memory"):
         FastEmbedder("m").embed(["fail"])
-
-
-@pytest.mark.parametrize("kind", ["embedder", "reranker"])
-def test_a_library_that_is_not_installed(monkeypatch, tmp_path, kind):
-    """Says which extra to install."""
-    monkeypatch.setitem(sys.modules, "fastembed", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'zibaldone\[neural\]'"):
-        Memory(tmp_path, **{kind: "fastembed:m"})
 
 
 @pytest.mark.parametrize("name", ["", "bge-small", "fastembed:", "ollama:x", ":m"])

@@ -1,11 +1,10 @@
-"""What a chat client makes of odd servers, odd replies and odd arguments."""
+"""The real chat client against a real server on the loopback, which behaves or does not."""
 
 import os
 import signal
 import traceback
 
 import pytest
-from pydantic import BaseModel
 
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models.base import ChatRequest, Turn
@@ -16,7 +15,7 @@ from zibaldone.testing import server as server_module
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
 SCHEMA = {"type": "object", "properties": {"colours": {"type": "array", "items": {"type": "string"}}}}
-TURNS = (Turn("user", "Why?"),)
+TURNS = (Turn("system", "Be brief."), Turn("user", "Why?"))
 REQUEST = ChatRequest("tests.ask", TURNS, SCHEMA, max_tokens=50, logprobs=1)
 PARTS = {"response_format", "logprobs", "max_tokens", "temperature"}
 
@@ -76,6 +75,84 @@ def refusing(monkeypatch):
         server.misbehave.extend([Misbehaviour.TOO_LONG] * times)
 
     return refuse
+
+
+def test_a_question_as_the_protocol_has_it(server, new_client):
+    """Model, turns, limits and a strict schema go out; text, finish and usage come back."""
+    client = new_client(server)
+    reply = client.chat(ChatRequest("tests.ask", TURNS, SCHEMA, max_tokens=50))
+    assert reply.text == '{"colours": ["red"]}'
+    assert (reply.finish, reply.attempts, reply.logprobs) == ("stop", 1, None)
+    assert reply.prompt_tokens == 3
+    assert reply.completion_tokens == 2
+    (body,) = server.requests
+    assert body["model"] == "m"
+    assert body["messages"][1] == {"role": "user", "content": "Why?"}
+    assert (body["max_tokens"], body["temperature"]) == (50, 0.0)
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert client.name == "m"
+
+
+def test_a_server_without_answers_gives_the_least_that_fits(new_client):
+    """As the one of `zibaldone.testing` does that was told nothing."""
+    with FakeOpenAIServer() as server:
+        assert new_client(server).chat(REQUEST).text == '{"colours": []}'
+
+
+def test_log_probabilities(server, new_client):
+    """Tokens come with theirs, and with alternatives as many as were asked for."""
+    reply = new_client(server).chat(ChatRequest("t.t", TURNS, logprobs=1))
+    assert [token.token for token in reply.logprobs] == ['{"colours":', '["red"]}']
+    assert reply.logprobs[0].logprob == -0.25
+    assert reply.logprobs[0].alternatives == (("or", -1.5),)
+
+
+@pytest.mark.parametrize("misbehaviour", [Misbehaviour.RATE_LIMITED, Misbehaviour.SERVER_ERROR])
+def test_what_may_pass_is_tried_again(server, new_client, misbehaviour, monkeypatch):
+    """A 429 and a 500 are retried, and the attempts are counted."""
+    import openai._base_client
+
+    waited = []
+    monkeypatch.setattr(openai._base_client.time, "sleep", waited.append)
+    server.misbehave.append(misbehaviour)
+    assert new_client(server, max_retries=1).chat(REQUEST).attempts == 2
+    assert len(waited) == 1
+    if misbehaviour is Misbehaviour.RATE_LIMITED:
+        assert waited == [0.01]  # the server's own Retry-After
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "says", "passes"),
+    [
+        (Misbehaviour.RATE_LIMITED, "rate limit", True),
+        (Misbehaviour.SERVER_ERROR, "500", True),
+        (Misbehaviour.UNAUTHORISED, "check the API key", True),
+        (Misbehaviour.NOT_FOUND, "check the base URL", True),
+        (Misbehaviour.HANG, "did not answer within 0.2 s", True),
+        (Misbehaviour.TRICKLE, "did not answer within 0.2 s", True),
+        (Misbehaviour.DROP, "connection", True),
+        (Misbehaviour.TOO_LONG, "maximum context length", False),
+        (Misbehaviour.NOT_HTTP_JSON, "not JSON", False),
+        (Misbehaviour.EMPTY, "not one of the chat protocol", False),
+    ],
+)
+def test_a_model_that_cannot_be_had(server, new_client, misbehaviour, says, passes):
+    """The failure says what to check, and whether a later try would mend it; the key is in no error."""
+    server.always = misbehaviour
+    client = new_client(server, api_key="sk-secret", timeout_s=0.2)
+    with pytest.raises(ModelFailed, match=says) as raised:
+        client.chat(REQUEST)
+    assert isinstance(raised.value, ModelUnavailable) is passes
+    assert "sk-secret" not in str(raised.value) + repr(client.__dict__["_client"])
+
+
+@pytest.mark.parametrize(
+    ("misbehaviour", "finish"), [(Misbehaviour.TRUNCATED, "length"), (Misbehaviour.REFUSAL, "refusal")]
+)
+def test_how_an_answer_ended(server, new_client, misbehaviour, finish):
+    """Cut-off answers and refusals come back as what they are."""
+    server.misbehave.append(misbehaviour)
+    assert new_client(server).chat(REQUEST).finish == finish
 
 
 @pytest.mark.parametrize(
@@ -280,23 +357,28 @@ def test_a_fork_while_another_thread_holds_the_client(server, new_client):
     assert client.chat(REQUEST).finish == "stop"
 
 
-class Whole(BaseModel):
-    """With keys that everybody knows."""
+STRICT = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}, "more": {"$ref": "#/$defs/M"}},
+    "$defs": {"M": {"type": "object", "properties": {}, "additionalProperties": False, "required": []}},
+    "additionalProperties": False,
+    "required": ["title", "more"],
+}
+LOOSE = {
+    "type": "object",
+    "title": "T",
+    "properties": {
+        "title": {"type": "string", "default": "x", "maxLength": 3},
+        "more": {"$ref": "#/$defs/M", "description": "refused there by strict servers"},
+    },
+    "$defs": {"M": {"type": "object", "properties": {}}},
+}
+MAPPED = {"type": "object", "properties": {"ages": {"type": "object", "additionalProperties": True}}}
 
-    size: int
 
-
-class Mapped(BaseModel):
-    """With keys that nobody knows beforehand."""
-
-    ages: dict[str, int]
-
-
-@pytest.mark.parametrize(("model", "strict"), [(Whole, True), (Mapped, False)])
-def test_a_schema_that_strict_mode_cannot_say_is_sent_as_it_is(server, new_client, model, strict):
-    """A mapping of any key would otherwise always come back empty."""
-    schema = model.model_json_schema()
+@pytest.mark.parametrize(("schema", "sent", "strict"), [(LOOSE, STRICT, True), (MAPPED, MAPPED, False)])
+def test_a_schema_is_sent_as_strict_mode_wants_it(server, new_client, schema, sent, strict):
+    """Every property required, none added; one of any key goes as it is: it would always come back empty."""
     new_client(server).chat(ChatRequest("t.t", TURNS, schema))
-    sent = server.requests[0]["response_format"]["json_schema"]
-    assert sent["strict"] is strict
-    assert (sent["schema"] == schema) is not strict
+    format_ = server.requests[0]["response_format"]["json_schema"]
+    assert (format_["schema"], format_["strict"]) == (sent, strict)

@@ -178,6 +178,8 @@ def test_there_and_back(plain):
             }
 
     before = rows()
+    (plain / "comparing-x").mkdir()
+    (plain / "comparing-x" / "left by a crash").write_bytes(WORD)
     assert encrypt_folder(plain, KEY).encrypted
     assert telling(plain) == []
     assert rows() == before

@@ -162,12 +162,8 @@ class RecordsRig:
         with self.database.read() as connection:
             return self.store.faults(connection, owner)
 
-    def sizes(self) -> list[int]:
-        """Of every file or object of the block store, unfinished ones too."""
-        return [len(data) for data in self._contents()]
-
     def is_in_a_file(self, data: bytes) -> bool:
-        """Whether any file, or object, has these bytes."""
+        """True if any file, or object, has these bytes."""
         return any(data in content for content in self._contents())
 
     def _contents(self) -> list[bytes]:

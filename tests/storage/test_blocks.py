@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -53,48 +54,30 @@ def local(tmp_path) -> FileObjects:
     return FileObjects(tmp_path / "blocks")
 
 
-def test_what_was_put_can_be_got(store):
-    """A block comes back byte for byte, beside others."""
-    store.put("u/one", b"first\x00")
-    store.put("u/two", b"")
-    assert (store.get("u/one"), store.get("u/two")) == (b"first\x00", b"")
-
-
-def test_a_large_object_comes_back_whole(store):
-    """Also where it is stored in parts; and in memory of one's own, where changing it changes no object."""
-    data = os.urandom(2_500_000)
-    store.put("u/large", data)
-    own = store.own("u/large")
-    assert bytes(own) == store.get("u/large") == data
-    own[0] ^= 1
-    assert store.get("u/large") == data
-
-
-def test_what_was_never_put_is_a_key_error(store):
-    """A missing block is a KeyError that names it, in an empty store too."""
-    with pytest.raises(KeyError, match="u/none"):
-        store.get("u/none")
+@pytest.mark.parametrize("data", [b"", b"first\x00", os.urandom(2_500_000)], ids=len)
+def test_what_was_put_can_be_got(store, data):
+    """Byte for byte, however many parts; and in memory of one's own, where changing it changes no object."""
+    store.put("u/other", b"2")
+    store.put("u/one", data)
+    own = store.own("u/one")
+    assert bytes(own) == store.get("u/one") == data
+    own[:1] = b"x"[: len(data)]
+    assert (store.get("u/one"), store.get("u/other")) == (data, b"2")
 
 
 def test_deleting_twice_is_deleting_once(store):
-    """A deleted block is gone, others stay; deleting it again, or one that never was, does nothing."""
+    """What was deleted, or never put, is a KeyError that names it; others stay, listed with their ages."""
     assert list(store.names()) == []
-    store.put("u/one", b"x")
-    store.put("u/two", b"2")
-    for key in ("u/one", "u/one", "v/never"):
-        store.delete(key)
-    with pytest.raises(KeyError):
-        store.get("u/one")
-    assert [key for key, _ in store.names()] == ["u/two"]
-
-
-def test_listing_goes_by_prefix_and_tells_ages(store):
-    """All keys, or those of a prefix, each with its age in seconds."""
     for key in ("u/one", "u/two", "v/one"):
         store.put(key, b"x")
     assert [key for key, _ in store.names()] == ["u/one", "u/two", "v/one"]
     assert [key for key, _ in store.names("u/")] == ["u/one", "u/two"]
     assert all(-1 < age_s < 60 for _, age_s in store.names())
+    for key in ("u/one", "u/one", "v/never"):
+        store.delete(key)
+        with pytest.raises(KeyError, match=key):
+            store.get(key)
+    assert [key for key, _ in store.names()] == ["u/two", "v/one"]
 
 
 @given(RECORDS)
@@ -132,33 +115,22 @@ def test_a_put_that_fails_leaves_nothing(local, monkeypatch, number, kind):
     assert [path for path in local.folder.rglob("*") if path.is_file()] == []
 
 
-def test_a_put_syncs_the_file_and_then_every_folder_above(local, monkeypatch):
-    """When put returns, the file is durable, and so is the entry of each folder in the one above."""
-    synced = []
-    sync = os.fsync
+def test_puts_and_deletes_are_durable(local, monkeypatch):
+    """A put syncs the file, then the entry of each folder in the one above; a delete what is left of one."""
+    synced, entries, sync = [], [], os.fsync
 
     def note(descriptor):
-        synced.append(os.fstat(descriptor).st_ino)
+        status = os.fstat(descriptor)
+        synced.append(status.st_ino)
+        entries.append(sorted(os.listdir(descriptor)) if stat.S_ISDIR(status.st_mode) else [])  # noqa: PTH208
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)
     local.put("u/one", b"x")
     path = local.path("u/one")
     assert synced == [p.stat().st_ino for p in (path, path.parent, local.folder, local.folder.parent)]
-
-
-def test_a_delete_is_durable(local, monkeypatch):
-    """The folder is synced after the unlinking: forgotten bytes do not come back with a power cut."""
-    local.put("u/one", b"x")
     local.put("u/two", b"x")
-    entries = []
-    sync = os.fsync
-
-    def note(descriptor):
-        entries.append(sorted(os.listdir(descriptor)))  # noqa: PTH208 - of a descriptor
-        sync(descriptor)
-
-    monkeypatch.setattr(os, "fsync", note)
+    entries.clear()
     local.delete("u/one")
     assert entries == [["two.block"]]
 
@@ -225,23 +197,6 @@ def test_a_file_that_was_swept_before_it_was_locked_is_made_again(local, monkeyp
     local.put("u/one", b"x")
     assert swept == [[]]
     assert [key for key, _ in local.names()] == ["u/one"]
-
-
-def test_without_locks_the_age_of_an_unfinished_file_decides(local, monkeypatch):
-    """On a file system that has none, an hour is more than a write takes."""
-
-    def none(*_):
-        raise OSError(errno.ENOLCK, "no locks")
-
-    monkeypatch.setattr(fcntl, "flock", none)
-    local.put("u/one", b"x")
-    beside = local.folder / "u" / "two.block.1.1.part"
-    beside.write_bytes(b"half")
-    assert [key for key, _ in local.names()] == ["u/one"]
-    assert beside.exists()
-    os.utime(beside, (0, 0))
-    assert [key for key, _ in local.names()] == ["u/one"]
-    assert not beside.exists()
 
 
 def test_a_block_that_cannot_be_read_is_an_error_of_the_house(local):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -18,7 +17,6 @@ from zibaldone import (
     InvalidInput,
     MemAttention,
     Memory,
-    MissingExtra,
     Placement,
     StorageCorrupt,
     StorageFull,
@@ -26,7 +24,6 @@ from zibaldone import (
     StorageUnusable,
     encrypt_folder,
 )
-from zibaldone.cli.compare.compare import compare
 from zibaldone.storage import bucket as bucket_module
 from zibaldone.storage.bucket import Bucket, bucket_url
 from zibaldone.testing import HashEmbedder
@@ -168,13 +165,6 @@ def test_what_names_no_bucket(tmp_path, url):
     assert "hush" not in str(raised.value)
 
 
-def test_without_obstore_the_extra_is_named(tmp_path, monkeypatch):
-    """MissingExtra, before anything is noted."""
-    monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(MissingExtra, match=r"zibaldone\[s3\]"):
-        Memory(tmp_path, embedder=EMBEDDER, config=Config(blocks="s3://bucket/x"))
-
-
 def test_the_environment_names_the_bucket(run, bucket, tmp_path):
     """ZIBALDONE_BLOCKS, once: a process without it knows by then."""
     assert run("add", "Rye bread.", "--user", "ann", env={"ZIBALDONE_BLOCKS": bucket.url})[0] == 0
@@ -201,15 +191,6 @@ def test_blocks_and_indexes_are_objects_of_their_users(memory, bucket, place):
     assert with_objects > sum(len(data) for data, _ in bucket.objects.values())
 
 
-def test_a_comparison_puts_nothing_into_the_bucket(memory, bucket, monkeypatch, tmp_path):
-    """Its folders go after the run: objects would stay, of which no memory knows."""
-    before = set(bucket.objects)
-    monkeypatch.setenv("ZIBALDONE_BLOCKS", bucket.url)
-    (tmp_path / "mine.jsonl").write_text('{"question": "Which pump fits me?", "evidence": [1]}\n')
-    compare(memory, "ann", questions=tmp_path / "mine.jsonl", systems=("chunks",), budgets_tokens=(100,))
-    assert set(bucket.objects) == before
-
-
 def test_another_process_knows_the_bucket(memory, bucket, place):
     """It is told nothing, begins with the saved index, and reads the blocks."""
     expected = memory.recall("Qantril pump", user="ann", views=["messages", "chunks"], min_confidence=0)
@@ -232,14 +213,6 @@ def test_another_bucket_is_refused(memory, bucket, place):
         assert other.admin.check().ok
 
 
-@pytest.fixture
-def begun_without(place):
-    """A memory with blocks beside its rows; gives how many, and what it recalls from them."""
-    with open_memory(place, **SETTINGS) as memory:
-        fill(memory)
-        return local_blocks(memory), recalled(memory)
-
-
 def local_blocks(memory):
     """How many blocks lie beside the rows."""
     with memory._database.read() as connection:
@@ -247,48 +220,17 @@ def local_blocks(memory):
         return rows.scalar_one() + len([*(memory.path / "blocks").rglob("*.block")])
 
 
-def recalled(memory):
-    """What both users' chunks say."""
-    return [
-        memory.recall("Qantril", user=user, views=["chunks"], min_confidence=0).text
-        for user in ("ann", "bea")
-        if memory.messages(user=user)
-    ]
-
-
-def test_blocks_of_before_the_bucket_are_read_where_they_lie(begun_without, place, bucket):
-    """New ones go to the bucket; a rebuild has the rest there, and forgetting reaches both places."""
-    there, expected = begun_without
-    assert there > 2
-    with open_memory(place, blocks=bucket.url, **SETTINGS) as memory:
-        assert recalled(memory) == expected
-        assert memory.admin.check().ok
-        memory.add([WORDS.format(number) for number in range(100, 112)], user="cid")
-        memory.maintain()
-        assert kinds(bucket)[0] > 0
-        assert local_blocks(memory) == there
+def test_a_memory_with_blocks_is_given_no_bucket(place, bucket):
+    """They would stay where they are; the error says how to move, and nothing is noted or left."""
     with open_memory(place, **SETTINGS) as memory:
-        assert recalled(memory) == expected
-        receipt = memory.forget(user="bea", everything=True, keep_texts=True)
-        assert memory.admin.verify(receipt).leftovers == ()
-        assert 0 < local_blocks(memory) < there
-        memory.builds.rebuild(user="ann", view="chunks")
-        memory.maintain()
-        assert local_blocks(memory) == 0
-        assert recalled(memory) == expected[:1]
-        assert memory.admin.check().ok
-
-
-def test_a_move_that_an_earlier_version_began_is_undone(begun_without, place, bucket):
-    """All blocks are where they were; the copies go, whatever was forgotten of them meanwhile."""
-    there, expected = begun_without
-    bucket.objects["tests/moved/blocks/u/k"] = (b"a copy", datetime.now(UTC))
-    with open_memory(place, **SETTINGS) as memory, memory._database.write() as connection:
-        row = {"url": bucket.url}
-        connection.execute(text("INSERT INTO bucket (id, url, moving) VALUES ('moved', :url, 1)"), row)
+        fill(memory)
+        assert local_blocks(memory) > 2
+    with pytest.raises(InvalidInput, match="import them into a new memory"):
+        open_memory(place, blocks=bucket.url, **SETTINGS)
+    assert bucket.objects == {}
     with open_memory(place, **SETTINGS) as memory:
-        assert (memory._database.bucket, bucket.objects) == (None, {})
-        assert (local_blocks(memory), recalled(memory)) == (there, expected)
+        assert memory._database.bucket is None
+        assert memory.admin.check().ok
 
 
 def test_a_bucket_and_a_key_do_not_go_together(tmp_path, bucket):
@@ -429,27 +371,6 @@ def test_an_index_that_a_killed_writer_left_is_swept(memory, bucket):
     assert kinds(bucket)[1] == with_draft
     memory.admin.start_worker()
     assert kinds(bucket)[1] == with_draft - 1
-
-
-@pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])
-def test_an_index_that_is_damaged_or_gone_is_made_anew(memory, bucket, place, damage):
-    """The answer is that of the rows; and the next maintenance saves another."""
-    expected = memory.recall("Qantril pump", user="ann", min_confidence=0).text
-    for key in [key for key in bucket.objects if "/index/" in key]:
-        data, since = bucket.objects.pop(key)
-        if damage == "flipped":
-            bucket.objects[key] = (data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], since)
-        elif damage == "cut":
-            bucket.objects[key] = (data[:-9], since)
-    with open_memory(place, **SETTINGS) as other:
-        assert other.recall("Qantril pump", user="ann", min_confidence=0).text == expected
-        assert other.add("Rye.", user="ann")
-        assert not other.maintain(user="ann").behind
-    assert kinds(bucket)[1] == 1 + (damage != "gone")
-    bucket.requests.clear()
-    with open_memory(place, **SETTINGS) as other:
-        assert other.recall("Qantril pump", user="ann", min_confidence=0).text.startswith(expected)
-    assert sum("/index/" in request for request in bucket.requests) == 1
 
 
 def test_an_older_snapshot_takes_no_newer_index_away(memory, bucket):

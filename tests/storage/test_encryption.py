@@ -11,7 +11,6 @@ from zibaldone import (
     KeyMissing,
     MemAttention,
     Memory,
-    MissingExtra,
     NotEncrypted,
     Placement,
     StorageCorrupt,
@@ -21,7 +20,6 @@ from zibaldone import (
     change_key,
 )
 from zibaldone.api.config import DEFAULT_VIEWS
-from zibaldone.cli.compare import compare as comparing
 from zibaldone.storage import encryption
 from zibaldone.testing import HashEmbedder
 from zibaldone.views import unit_cache
@@ -97,35 +95,6 @@ def test_no_file_says_a_word(encrypted):
     assert telling(memory.path) == []
     plain = encrypted("plain", key=None)
     assert {Path(name).parts[0] for name in telling(fill(plain).path)} >= {"zibaldone.sqlite3-wal", "blocks"}
-
-
-def everything(memory):
-    """What a user gets out of a memory."""
-    recalled = [
-        memory.recall(question, user=SECRET, views=views, min_confidence=0)
-        for question in ("tulips on 7 May?", f"Who is {SECRET}?")
-        for views in (None, ["chunks"], ["topics"], ["hierarchy"])
-    ]
-    return (
-        [(r.text, r.citations, r.confidence) for r in recalled],
-        memory.messages(user=SECRET),
-        memory.user(SECRET).profile.entries(),
-        memory.user(SECRET).episodes(),
-        memory.admin.check().faults,
-    )
-
-
-@pytest.mark.wide
-def test_an_encrypted_memory_answers_as_a_plain_one(encrypted):
-    """Every view, also in a process that begins with saved indexes and blocks, and after a rebuild."""
-    plain = everything(fill(encrypted("plain", key=None)))
-    memory = fill(encrypted())
-    assert everything(memory) == plain
-    memory.close()
-    again = encrypted()
-    assert everything(again) == plain
-    again.builds.rebuild(user=SECRET)
-    assert everything(again) == plain
 
 
 def test_a_saved_index_is_opened(encrypted, monkeypatch):
@@ -242,89 +211,34 @@ def test_a_block_in_another_ones_place_is_noticed(encrypted):
     assert memory.admin.check().ok
 
 
-def forget_all_but_a_leftover(memory, plant):
-    """What verifying says, when something has been planted since."""
-    memory.add([LEFT, *(message["content"] for message in TALK)], user="ann")
-    memory.maintain(views=VIEWS)
-    receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
-    assert memory.admin.verify(receipt).ok
-    plant(memory)
-    return memory.admin.verify(receipt)
-
-
-def in_a_free_page(memory):
+def leave_in_a_free_page(memory, *, in_the_log):
     """A program that does not overwrite what it deletes."""
-    keys = memory._database._keys
-    with closing(
-        dbapi2.connect(str(memory.path / "zibaldone.sqlcipher"), isolation_level=None)
-    ) as connection:
+    file, keys = memory.path / "zibaldone.sqlcipher", memory._database._keys
+    with closing(dbapi2.connect(str(file), isolation_level=None)) as connection:
         connection.execute(f'PRAGMA key="{keys.sqlcipher_literal}"')
         connection.execute("PRAGMA secure_delete=OFF")
         connection.execute("CREATE TABLE left_over (text TEXT)")
         connection.execute("INSERT INTO left_over VALUES (?)", [LEFT + " " + "x" * 9000])
         connection.execute("DROP TABLE left_over")
+        if not in_the_log:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def in_the_file(memory):
-    """The same, when the log was emptied."""
-    in_a_free_page(memory)
-    with memory._database._engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").close()
-
-
-def in_a_block(memory):
-    """One that nobody deleted."""
-    folder = next(memory.path.glob("blocks.encrypted/*")).name
-    memory._database.blocks.put(f"{folder}/{'0' * 32}", LEFT.encode())
-
-
-def in_an_index(memory):
-    """One that was not removed."""
-    import numpy as np
-
-    text = np.frombuffer(LEFT.encode(), dtype=np.uint8)
-    saved = memory._database.saved
-    with saved.draft("ann", "old", {"text": text}, {}) as draft, memory._database.write("ann") as connection:
-        saved.publish(connection, "ann", "old", draft, [], [])
-
-
-@pytest.mark.parametrize(
-    ("plant", "where"),
-    [
-        (in_a_free_page, "zibaldone.sqlcipher-wal, bytes"),
-        (in_the_file, "zibaldone.sqlcipher, bytes"),
-        (in_a_block, "blocks.encrypted/"),
-        (in_an_index, "index.encrypted/"),
-    ],
-)
-def test_verify_reads_what_files_say(encrypted, plant, where):
-    """Of encrypted files, too, it finds what was left in them."""
-    verified = forget_all_but_a_leftover(encrypted(), plant)
-    assert [left.where for left in verified.leftovers if left.where.startswith(where)]
-
-
-def test_whoever_opens_a_folder_leaves_a_comparison_alone(encrypted):
-    """Its copy is encrypted: only plain ones are left of a stopped conversion, or of a crash."""
-    memory = fill(encrypted())
-    left = memory.path / "comparing-before" / "copy"
-    left.mkdir(parents=True)
-    (left / "zibaldone.sqlite3-wal").write_text(SECRET)
-    seen = []
-
-    def opens(done, _of):
-        if done:
-            encrypted()
-            seen.append(copies(memory))
-
-    comparing.compare(memory, SECRET, systems=("messages", "bm25"), budgets_tokens=(100,), progress=opens)
-    assert seen == [({"encryption.json", "zibaldone.sqlcipher"}, [])]
-
-
-def copies(memory):
-    """What a comparison has written, and what of it tells."""
-    (folder,) = memory.path.glob("comparing-*")
-    names = {path.name for path in folder.rglob("*") if path.is_file()}
-    return {name for name in names if name in ("encryption.json", "zibaldone.sqlcipher")}, telling(folder)
+def test_verify_reads_what_files_say(encrypted):
+    """Of encrypted files, too, it finds what was left: in the database, its log, a block and an index."""
+    memory = encrypted()
+    memory.add([LEFT, *(message["content"] for message in TALK)], user="ann")
+    memory.maintain(views=VIEWS)
+    receipt = memory.forget(user="ann", seqs=[1], keep_texts=True)
+    assert memory.admin.verify(receipt).ok
+    folder, database = next(memory.path.glob("blocks.encrypted/*")).name, memory._database
+    database.blocks.put(f"{folder}/{'0' * 32}", LEFT.encode())
+    database.saved.store.put(f"{folder}/old", LEFT.encode())
+    leave_in_a_free_page(memory, in_the_log=False)
+    leave_in_a_free_page(memory, in_the_log=True)
+    found = [left.where for left in memory.admin.verify(receipt).leftovers]
+    places = ("zibaldone.sqlcipher, bytes", "zibaldone.sqlcipher-wal, bytes", "blocks.enc", "index.enc")
+    assert [any(where.startswith(place) for where in found) for place in places] == [True] * 4
 
 
 def test_a_key_for_a_server(monkeypatch):
@@ -350,18 +264,6 @@ def test_the_key_of_the_environment(encrypted, monkeypatch):
         monkeypatch.setenv("ZIBALDONE_KEY_COMMAND", command)
         with pytest.raises(InvalidInput, match="ZIBALDONE_KEY_COMMAND"):
             Memory.from_env(memory.path)
-
-
-def test_without_the_extra(encrypted, monkeypatch, tmp_path):
-    """The error names it, and nothing is made."""
-    import sys
-
-    for module in ("sqlcipher3", "cryptography.hazmat.primitives.ciphers.aead"):
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, module, None)
-            with pytest.raises(MissingExtra, match=r"zibaldone\[encryption\]"):
-                encrypted(f"without {module}")
-        assert not (tmp_path / f"without {module}").exists()
 
 
 def test_two_begin_one_folder_at_once(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from zibaldone import Memory, NewerSchema
+from zibaldone import Memory, NewerSchema, StorageUnusable
 from zibaldone.storage import schema
 from zibaldone.storage.migrations import FIRST, MIGRATIONS, migrate
 from zibaldone.storage.opening import open_database
@@ -20,14 +20,13 @@ def database(tmp_path):
 
 
 def described(connection):
-    """Every table: its columns with type, nullability and place in the primary key, and its indexes."""
+    """Every table: its columns with type, nullability and default, its primary key and its indexes."""
     seen = inspect(connection)
     return {
         table: (
             [(c["name"], str(c["type"]), c["nullable"], c["default"]) for c in seen.get_columns(table)],
             seen.get_pk_constraint(table)["constrained_columns"],
-            sorted((i["name"], tuple(i["column_names"]), bool(i["unique"])) for i in seen.get_indexes(table)),
-            seen.get_foreign_keys(table),
+            sorted((i["name"], *i["column_names"], bool(i["unique"])) for i in seen.get_indexes(table)),
         )
         for table in seen.get_table_names()
     }
@@ -113,14 +112,21 @@ def test_a_failing_migration_leaves_the_old_schema(tmp_path):
     database.close()
 
 
-def test_a_newer_folder(tmp_path):
-    """A folder of a newer version is refused with what to do, and no byte of it changes."""
+@pytest.mark.parametrize(
+    ("number", "error", "says"),
+    [
+        (1000, NewerSchema, r"schema 1000, .* upgrade with pip install -U"),
+        (25, StorageUnusable, r"schema 25, of before 0\.1\.0: open it once with zibaldone as of commit"),
+    ],
+)
+def test_a_folder_of_another_time(tmp_path, number, error, says):
+    """One of a newer version, or of before the first, is refused with what to do, and no byte changes."""
     with Memory(tmp_path) as memory:
         memory.add("rye", user="ann")
-    database, newer = open_database(tmp_path, busy_timeout_s=5), FIRST + len(MIGRATIONS) + 1
-    migrate(database.write, [*MIGRATIONS, add_a_table])
-    database.close()
+        with memory._database.write() as connection:
+            connection.execute(text("DELETE FROM migrations"))
+            connection.execute(text("INSERT INTO migrations VALUES (:n, 'other', 0)"), {"n": number})
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    with pytest.raises(NewerSchema, match=rf"schema {newer}, .* upgrade with pip install -U"):
+    with pytest.raises(error, match=says):
         Memory(tmp_path)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before

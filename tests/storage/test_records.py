@@ -1,4 +1,4 @@
-"""Forgetting records leaves no byte of them; the check finds what disagrees; any order of operations."""
+"""Records in blocks: any order of operations, what is collected when, and what the check finds."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from records_rig import ANN, BOB, Crash, RecordsRig, companions, die
+from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
 from sqlalchemy import text
 
+from zibaldone import BlockMissing
 from zibaldone.views.chunks.storage.placement import Placement
-from zibaldone.views.chunks.storage.records import release
+from zibaldone.views.chunks.storage.records import encode, new_key, reclaim_orphans, release
 
 # What the check finds.
 
@@ -51,6 +52,55 @@ def test_the_check_names_missing_and_torn_blocks(nine: RecordsRig):
     found = "\n".join(nine.faults())
     assert f"block {first} is missing" in found
     assert f"block {second} is torn" in found
+
+
+def test_a_block_is_collected_at_the_threshold_and_not_below(nine: RecordsRig):
+    """Its live records are written anew and it is released; other blocks are not touched."""
+    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=0.34)
+    before = nine.slots()
+    nine.remove([1])
+    assert nine.collect().blocks_written == 0
+    nine.placement = Placement(block_bytes=170, gc_invalid_ratio=1 / 3)
+    moved = nine.collect()
+    release(nine.database, nine.store)
+    after = nine.slots()
+    assert (moved.records, moved.blocks_written, moved.blocks_released) == (2, 1, 1)
+    assert before[2][0] not in nine.stored()
+    assert {n: after[n] for n in range(4, 10)} == {n: before[n] for n in range(4, 10)}
+    assert (nine.data(), nine.faults()) == ({n: d for n, d in NINE.items() if n != 1}, [])
+
+
+def test_young_orphans_are_left_to_the_move_that_made_them(nine: RecordsRig):
+    """Only what is older than the grace period goes, and never a block that is in use."""
+    orphan = new_key("ann")
+    nine.blocks.put(orphan, encode([(1, b"x")]))
+    assert reclaim_orphans(nine.database, nine.store) == 0
+    assert orphan in nine.stored()
+    assert reclaim_orphans(nine.database, nine.store, 0) == 1
+    assert nine.stored() == nine.rows()
+    assert nine.data() == NINE
+
+
+def test_a_block_that_was_taken_for_an_orphan_is_not_pointed_to(rig: RecordsRig):
+    """A move that was too slow is given up: its records stay where they were."""
+    rig.stage({1: b"one"})
+    rig.blocks.hooks["after put"] = lambda: [rig.blocks.delete(key) for key in rig.stored()]
+    moved = rig.flush()
+    assert (moved.records, rig.places(), rig.faults()) == (0, {1: None}, [])
+    assert rig.flush().records == 1
+
+
+def test_a_reader_of_an_old_snapshot_is_told_to_read_again(rig: RecordsRig):
+    """The block went while it read: BlockMissing, and the next snapshot has the bytes."""
+    rig.stage({1: b"one"})
+    rig.flush()
+    with rig.database.read() as snapshot:
+        rig.store.places(snapshot, ANN)
+        rig.stage({1: b"newer"})
+        release(rig.database, rig.store)
+        with pytest.raises(BlockMissing):
+            rig.store.fetch(snapshot, ANN, [1])
+    assert rig.data() == {1: b"newer"}
 
 
 # Anything, in any order.
@@ -118,16 +168,36 @@ class AnyOrder(RuleBasedStateMachine):
         self._gone(owner, ids)
         self._is_forgotten(owner, ids)
 
-    @rule(owner=owners, ids=few, groups=st.lists(many, min_size=1, max_size=2))
-    def forget_while_moving(self, owner, ids, groups):
-        """The same, when a move had read them before."""
-        self.rig.blocks.hooks["after put"] = lambda: self.rig.expel(ids, owner)
+    @rule(
+        owner=owners,
+        ids=few,
+        groups=st.lists(many, min_size=1, max_size=2),
+        change=st.sampled_from(["forget", "remove", "stage", "forget and stage"]),
+    )
+    def change_while_moving(self, owner, ids, groups, change):
+        """What changes between a move's reading and its switch wins; what was forgotten is in no file."""
+        self.made += 1
+        newer = {n: b"<%s %d %d>" % (owner.user.encode(), n, self.made) * 2 for n in ids}
+
+        def meanwhile() -> None:
+            if "forget" in change:
+                self.rig.expel(ids, owner)
+            elif change == "remove":
+                self.rig.remove(ids, owner)
+            if "stage" in change:
+                for n, data in newer.items():
+                    self.rig.stage({n: data}, owner, "odd" if n % 2 else "even")
+
+        self.rig.blocks.hooks["after put"] = meanwhile
         self.rig.flush(owner)
         self.rig.repack(groups, owner)
         if not self.rig.blocks.hooks:
             self._gone(owner, ids)
             release(self.rig.database, self.rig.store)
-            self._is_forgotten(owner, ids)
+            if "stage" in change:
+                self.model[owner.user] |= newer
+            if change == "forget":
+                self._is_forgotten(owner, ids)
         self.rig.blocks.hooks.clear()
 
     @rule(owner=owners, moment=st.sampled_from(MOMENTS), group=many)
@@ -147,9 +217,11 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def all_agrees(self):
-        """Rows, files and model."""
+        """Rows, files and model; and no block is of two users."""
         if not hasattr(self, "rig"):
             return
+        mine, other = (set(self.rig.places(owner).values()) - {None} for owner in (ANN, BOB))
+        assert mine.isdisjoint(other)
         for owner in (ANN, BOB):
             assert self.rig.faults(owner) == []
             assert self.rig.data(owner) == self.model[owner.user]

@@ -440,17 +440,6 @@ def test_two_who_shred_at_once_take_nothing_of_who_comes_anew(sealed, monkeypatc
     assert "Said anew" in first.recall("what was said anew", user="ann").text
 
 
-@WIDELY
-def test_what_was_exported_is_imported_elsewhere(sealed, opened_anywhere, tmp_path):
-    """An export is plain; so a memory gets keys, or loses them."""
-    filled(sealed()).user("ann").export(path=tmp_path / "ann.jsonl")
-    plain = opened_anywhere("plain")
-    plain.user("ann").import_(tmp_path / "ann.jsonl")
-    again = sealed("again", user_keys=tmp_path / "again keys")
-    again.user("ann").import_(tmp_path / "ann.jsonl")
-    assert [m.content for m in again.messages(user="ann")] == [m.content for m in plain.messages(user="ann")]
-
-
 def test_blocks_and_indexes_in_a_bucket_are_sealed(sealed, bucket):
     """A folder with keys of users may have a bucket, and its objects say nothing without them."""
     memory = filled(sealed(blocks=bucket.url))
@@ -515,16 +504,14 @@ def test_what_goes_by_itself_goes_by_names_that_are_sealed(sealed):
     policy = Retention(rules=[RetentionRule(days=1, session="old")])
     memory = sealed(retention=policy)
     for user in ("ann", "zoe"):
-        memory.add(
-            [{"content": "Said.", "session": name, "time": "2001-01-01"} for name in ("old", "new")],
-            user=user,
-        )
+        said = [{"content": "Said.", "session": name, "time": "2001-01-01"} for name in ("old", "new")]
+        memory.add(said, user=user)
     memory.maintain()
     assert [m.session for user in ("ann", "zoe") for m in memory.messages(user=user)] == ["new", "new"]
 
 
 def test_a_user_whose_key_is_gone_holds_nobody_up(sealed, tmp_path):
-    """In a backup in which a shredded user had a policy, what is due of others goes."""
+    """In a backup in which a shredded user had a policy, what is due of others goes, and they go on."""
     memory = filled(sealed())
     memory.add({"content": "Old.", "time": "2001-01-01"}, user="zoe")
     memory.user("zoe").retain(Retention(rules=[RetentionRule(days=3000)]))

@@ -273,28 +273,6 @@ def test_another_key_takes_the_first_one_s_place(url, owner, served_url, role):
         open_database(served_url, busy_timeout_s=5, wall_key=KEY)
 
 
-def test_a_memory_of_before_is_walled_anew(postgres, url, role):
-    """Its owner's opening replaces policies that believed a setting; then a role can be admitted."""
-    name = url.rpartition("@/")[2].partition("?")[0]
-    open_database(url, busy_timeout_s=5).close()
-    since = "serving_roles, forgettings, notes, notes_unread, saved_indexes, stored_objects"
-    postgres.run(f"DROP FUNCTION zibaldone_meant() CASCADE; DROP TABLE {since}", name)
-    postgres.run("DELETE FROM migrations WHERE number > 100; UPDATE migrations SET number = 25", name)
-    postgres.run(
-        "CREATE POLICY zibaldone_own_rows ON users"
-        """ USING ("user" = current_setting('zibaldone.user', true))""",
-        name,
-    )
-    owner = open_database(url, busy_timeout_s=5, wall_key=KEY)
-    owner.admit(role)
-    owner.close()
-    (policies,) = postgres.run(
-        "SELECT array_agg(policyname::text) FROM pg_policies WHERE tablename = 'users'", name
-    )
-    assert policies == (["zibaldone_proven_rows"],)
-    open_database(url.replace("zibaldone@", f"{role}@"), busy_timeout_s=5, wall_key=KEY).close()
-
-
 def test_what_is_mended_is_granted_too(postgres, url, served_url):
     """Where the owner puts up a wall, the roles that serve may use what is behind it."""
     name = url.rpartition("@/")[2].partition("?")[0]

@@ -126,8 +126,9 @@ def damaged(path):
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(b"\xff" * 64),
         lambda path: path.write_bytes(b"\x02\0\0\0\0\0\0\0{}"),
+        lambda path: path.unlink(),
     ],
-    ids=["a bit", "its end", "all of it", "its head", "no head"],
+    ids=["a bit", "its end", "all of it", "its head", "no head", "no file"],
 )
 def test_a_damaged_file_is_made_anew(filled, opened, extended, damage):
     """It changes no answer; one process that only recalls makes the index anew, and not every one."""

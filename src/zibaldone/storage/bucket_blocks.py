@@ -12,12 +12,12 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from zibaldone.errors import InvalidInput, StorageCorrupt, StorageUnusable
 from zibaldone.storage.bucket import Bucket, BucketUrl, bucket_url
 from zibaldone.storage.database import Database
-from zibaldone.storage.objects import BucketObjects, LayeredObjects, files_under
+from zibaldone.storage.objects import BucketObjects, files_under
 from zibaldone.storage.saved_indexes import SavedIndexes
 from zibaldone.storage.schema import blocks
 from zibaldone.storage.schema import bucket as places
@@ -27,17 +27,14 @@ _BLOCKS, _INDEXES, _SIGN = "blocks/", "index/", "memory"  # below which objects 
 
 
 def use_bucket(database: Database, given: str | None) -> None:
-    """Use the bucket that the memory has for blocks and saved indexes; one without is given this.
+    """Use the bucket that the memory has for blocks and saved indexes; one without blocks is given this.
 
-    Blocks of before are read where they lie, until their view is rebuilt. Raises InvalidInput where the
-    memory has another bucket, MissingExtra, and where the bucket is new to the memory what `Bucket` raises.
+    Raises InvalidInput where the memory has another bucket, or blocks elsewhere, MissingExtra, and where the
+    bucket is new to the memory what `Bucket` raises.
     """
     wanted = None if given is None else bucket_url(given)
     with database.read() as connection:
         row = connection.execute(select(places)).first()
-    if row is not None and row.moving:
-        _undo_move(database, row)
-        row = None
     if row is None and wanted is None:
         return
     if database.encrypted and database.keyring is None:
@@ -57,17 +54,8 @@ def use_bucket(database: Database, given: str | None) -> None:
     if (files := files_under(database.saved.store)) is not None:
         shutil.rmtree(files.folder, ignore_errors=True)
     database.bucket = Bucket(wanted or url, row.id)
-    new_blocks = database.sealed(BucketObjects(database.bucket, _BLOCKS))
-    database.blocks = LayeredObjects(new_blocks, database.blocks)
+    database.blocks = database.sealed(BucketObjects(database.bucket, _BLOCKS))
     database.saved = SavedIndexes(database, database.sealed(BucketObjects(database.bucket, _INDEXES)))
-
-
-def _undo_move(database: Database, row: Row[Any]) -> None:
-    """Delete what an earlier version's unfinished move has copied: all blocks are still where they were."""
-    bucket = Bucket(bucket_url(row.url), row.id)
-    bucket.delete([key for key, _ in bucket.list()])
-    with database.write() as connection:
-        connection.execute(delete(places).where(places.c.id == row.id, places.c.moving == 1))
 
 
 def _begin(database: Database, url: BucketUrl) -> Row[Any]:
@@ -81,7 +69,13 @@ def _begin(database: Database, url: BucketUrl) -> Row[Any]:
         if (row := connection.execute(select(places)).first()) is not None:
             bucket.delete([_SIGN])
             return row
-        connection.execute(places.insert().values(id=bucket.folder, url=str(url), moving=0))
+        if connection.execute(select(blocks).limit(1)).first() is not None:
+            bucket.delete([_SIGN])
+            raise InvalidInput(
+                f"{database.name} has blocks beside its rows: export its messages and import them into a new"
+                " memory with blocks="
+            )
+        connection.execute(places.insert().values(id=bucket.folder, url=str(url)))
         database.saved.clear(connection)  # nobody would read, nor forget, them
         return connection.execute(select(places)).one()
 
@@ -108,5 +102,5 @@ def objects_of_nobody(database: Database, folders: Collection[str]) -> list[str]
 def must_be_current(database: Database, connection: Connection) -> None:
     """Raise StorageUnusable where the memory was given a bucket since this process opened it."""
     row = connection.execute(select(places)).first()
-    if row is not None and not row.moving and database.bucket is None:
+    if row is not None and database.bucket is None:
         raise StorageUnusable(f"the blocks of this memory are in {row.url} by now: open it again")

@@ -41,7 +41,6 @@ from zibaldone.storage.folder_layout import (
     ENCRYPTED_BLOCKS,
     ENCRYPTED_FILE,
     ENCRYPTED_INDEX,
-    FILE,
     HEADER,
     INDEX,
     KV,
@@ -53,7 +52,7 @@ from zibaldone.storage.folder_layout import (
 )
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore
 
-_COPIES = "comparing-*"  # somebody may be at one; a crash may have left others
+_COPIES = "comparing-*"  # that a crash has left of comparisons
 _WAIT_MS = 5000
 
 
@@ -91,7 +90,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
                 " use the kv view with a memory that is not encrypted"
             )
         before = _size(folder)
-        _remove(_encrypted_files(folder), folder)
+        _remove([*_encrypted_files(folder), *folder.glob(_COPIES)], folder)
         keys, header = new_header(key)
         with _write_locked(plain, None) as locked:
             if _has_bucket(locked):
@@ -264,14 +263,7 @@ def _copy_blocks(source: ObjectStore, to: ObjectStore) -> None:
 def _plain_files(folder: Path) -> list[Path]:
     plain = database_file(folder)
     files = [plain.with_name(plain.name + end) for end in BESIDE]
-    copies = [path for path in folder.glob(_COPIES) if _is_plain(path)]
-    return [*files, folder / BLOCKS, folder / INDEX, *copies, *folder.glob(f".{HEADER}.*")]
-
-
-def _is_plain(copy: Path) -> bool:
-    """True if it has anything that an encrypted memory keeps under other names."""
-    plain = {*(FILE + end for end in BESIDE), BLOCKS, INDEX}
-    return any(path.name in plain for path in copy.rglob("*"))
+    return [*files, folder / BLOCKS, folder / INDEX, *folder.glob(f".{HEADER}.*")]
 
 
 def _encrypted_files(folder: Path) -> list[Path]:

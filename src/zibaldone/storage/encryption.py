@@ -15,7 +15,7 @@ import secrets
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from zibaldone.errors import (
     InvalidInput,
@@ -66,6 +66,8 @@ class FolderKeys:
 @dataclass(frozen=True, slots=True)
 class FileCipher:
     """AES-GCM bound to a place: data encrypted for one place does not decrypt in another."""
+
+    overhead_bytes: ClassVar = _NONCE_BYTES + 16  # its tag
 
     _cipher: AESGCM = field(repr=False)
 

@@ -49,14 +49,13 @@ from zibaldone.storage.objects import owner_of
 from zibaldone.storage.schema import user_keys
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
-
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 _logger = logging.getLogger(__name__)
 Read = Callable[[str | None], AbstractContextManager[Connection]]
 _SCOPE, _NEW = "seals for", "new keys"  # in a connection's info
 _RANDOM, _FINDABLE = b"\x01", b"\x02"
-_NUMBER_BYTES, _NONCE_BYTES, _TAG_BYTES = 8, 12, 16
+_NUMBER_BYTES, _TAG_BYTES = 8, 16
 _BEGIN = 1 + _NUMBER_BYTES
 _MOST = 4096  # keys that are in memory at once
 _LIVE, _DESTROYING = 0, 1  # a key's state
@@ -68,28 +67,26 @@ class UserKey:
 
     user: str
     number: bytes
-    _random: AESGCM
+    _random: FileCipher
     _findable: AESSIV
 
-    def seal(self, data: bytes, place: bytes = b"") -> bytes:
+    def seal(self, data: bytes, place: str = "") -> bytes:
         """Encrypt with a random nonce, bound to `place`."""
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        return _RANDOM + self.number + nonce + self._random.encrypt(nonce, data, place or None)
+        return _RANDOM + self.number + self._random.encrypt(data, place)
 
     def seal_findable(self, data: bytes) -> bytes:
         return _FINDABLE + self.number + self._findable.encrypt(data, None)
 
-    def open(self, sealed: bytes, place: bytes = b"") -> bytes:
+    def open(self, sealed: bytes, place: str = "") -> bytes:
         """Decrypt. Raises ValueError for data that was changed, or is of another place or key."""
         from cryptography.exceptions import InvalidTag
 
+        if sealed[:1] == _RANDOM:
+            return self._random.decrypt(sealed[_BEGIN:], place)
         try:
-            if sealed[:1] == _FINDABLE:
-                return self._findable.decrypt(sealed[_BEGIN:], None)
-            body = _BEGIN + _NONCE_BYTES
-            return self._random.decrypt(sealed[_BEGIN:body], sealed[body:], place or None)
+            return self._findable.decrypt(sealed[_BEGIN:], None)
         except InvalidTag as error:
-            raise ValueError("changed, or of another place or key") from error
+            raise ValueError("changed, or of another key") from error
 
 
 @dataclass(slots=True)
@@ -105,7 +102,7 @@ class _Scope:
 class Keyring:
     """The keys of one memory's users. Safe to share among threads. Is the Seals of its database."""
 
-    overhead_bytes = _BEGIN + _NONCE_BYTES + _TAG_BYTES
+    overhead_bytes = _BEGIN + FileCipher.overhead_bytes
 
     def __init__(self, place: KeyPlace, keys: FolderKeys) -> None:
         self.place = place
@@ -156,11 +153,11 @@ class Keyring:
 
     def encrypt(self, data: bytes, place: str) -> bytes:
         """Seal an object for its name, by the key of the user whose owner it begins with."""
-        return self.of_owner(place.partition("/")[0]).seal(data, place.encode())
+        return self.of_owner(place.partition("/")[0]).seal(data, place)
 
     def decrypt(self, data: bytes, place: str) -> bytes:
         """Open what was sealed for a place. Raises ValueError, and KeyDestroyed."""
-        return self._sealing_key(data).open(data, place.encode())
+        return self._sealing_key(data).open(data, place)
 
     def _sealing_key(self, sealed: bytes) -> UserKey:
         if len(sealed) < _BEGIN + _TAG_BYTES or sealed[:1] not in (_RANDOM, _FINDABLE):
@@ -243,7 +240,7 @@ class Keyring:
 
         keys = FolderKeys(data)
         findable = AESSIV(keys.derive("findable") + keys.derive("findable, too"))
-        made = UserKey(user, number, aead(keys.derive("random")), findable)
+        made = UserKey(user, number, FileCipher(aead(keys.derive("random"))), findable)
         while len(self._held) >= _MOST:
             with suppress(RuntimeError):  # another thread adds one just now
                 self._held.pop(next(iter(self._held)), None)

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from glob import escape
 from hashlib import blake2b
-from heapq import merge
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -30,7 +29,6 @@ from zibaldone.storage.folder_layout import sync_folder
 from zibaldone.storage.schema import stored_objects as table
 
 _UNFINISHED = ".part"
-_UNFINISHED_FOR_S = 3600.0  # where files cannot be locked, an older unfinished one is a crash's
 _OPENINGS = 20  # of a file whose folder others keep deleting
 _PART_BYTES = 1 << 20  # of a row
 _MOST_ENCRYPTED = (1 << 31) - 1024  # bytes that AES-GCM takes at once
@@ -141,7 +139,7 @@ class FileObjects(ObjectStore):
                 age_s = now - path.stat().st_mtime
                 name = self.name_of(path)
                 if path.name.endswith(_UNFINISHED):
-                    _sweep(path, age_s)
+                    _sweep(path)
                 elif path.name.endswith(self._suffix) and name.startswith(prefix):
                     yield name, age_s
 
@@ -255,33 +253,10 @@ class EncryptedObjects(ObjectStore):
         return self.inner.names(prefix)
 
 
-class LayeredObjects(ObjectStore):
-    """Two stores as one: new objects go to the first, and those of before stay in the second."""
-
-    def __init__(self, first: ObjectStore, second: ObjectStore) -> None:
-        self.first, self.second = first, second
-
-    def get(self, name: str) -> bytes:
-        try:
-            return self.first.get(name)
-        except KeyError:
-            return self.second.get(name)
-
-    def put(self, name: str, data: bytes) -> None:
-        self.first.put(name, data)
-
-    def delete(self, *names: str) -> None:
-        self.second.delete(*names)
-        self.first.delete(*names)
-
-    def names(self, prefix: str = "") -> Iterator[tuple[str, float]]:
-        return merge(self.first.names(prefix), self.second.names(prefix))
-
-
 def files_under(store: ObjectStore) -> FileObjects | None:
-    """Return the file store below any encryption or bucket; None if no objects are files."""
-    while isinstance(store, EncryptedObjects | LayeredObjects):
-        store = store.inner if isinstance(store, EncryptedObjects) else store.second
+    """Return the file store below any encryption; None if no objects are files."""
+    while isinstance(store, EncryptedObjects):
+        store = store.inner
     return store if isinstance(store, FileObjects) else None
 
 
@@ -299,7 +274,7 @@ def _open_locked(path: Path) -> BinaryIO:
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # the latter: gone while mkdir looked
             path.parent.mkdir(parents=True, exist_ok=True)
             file = _private(path)
-            with contextlib.suppress(OSError):  # a file system without locks: its age has to do
+            with contextlib.suppress(OSError):  # a file system without locks: nothing is swept there
                 fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file.fileno()).st_nlink:
                 return file
@@ -313,16 +288,13 @@ def _private(path: Path) -> BinaryIO:
     return open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
-def _sweep(path: Path, age_s: float) -> None:
+def _sweep(path: Path) -> None:
     """Remove an unfinished file whose writer died, and its folder if empty."""
     with path.open("rb+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError:  # somebody writes it
             return
-        except OSError:
-            if age_s <= _UNFINISHED_FOR_S:
-                return
         path.unlink(missing_ok=True)
         sync_folder(path.parent)
     with contextlib.suppress(OSError):  # not empty, or gone

@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
@@ -181,20 +180,16 @@ class SavedIndexes:
                     connection.execute(delete(table).where(c.user == row.user, c.key == row.key))
 
     def _strays(self, user: str | None) -> list[str]:
-        """Find files that no row names: of a folder put together from copies, or of an earlier version."""
+        """Find files that no row names: of a folder put together from copies."""
         files = files_under(self.store)
-        folders = [""] if user is None else [f"{owner_of(user)}/", f"{_former_owner(user)}/"]
-        there = [name for folder in folders for name, _ in files.names(folder)] if files else []
+        folder = "" if user is None else f"{owner_of(user)}/"
+        there = [name for name, _ in files.names(folder)] if files else []
         if not there:
             return []
         whose = [] if user is None else [table.c.user == user]
         with self._database.read(user) as connection:
             known = set(connection.execute(select(table.c.key).where(*whose)).scalars())
         return [name for name in there if name not in known]
-
-
-def _former_owner(user: str) -> str:
-    return blake2b(user.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def indexes_of(connection: Connection) -> SavedIndexes:

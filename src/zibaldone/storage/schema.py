@@ -371,7 +371,7 @@ bucket = Table(  # the bucket of blocks and saved indexes: at most one row
     metadata,
     _key("id", Text),  # of this memory: the keys of its objects begin with it
     Column("url", Text, nullable=False),  # s3://bucket/prefix?endpoint=...; nothing of it is secret
-    Column("moving", Integer, nullable=False, server_default=text("0")),  # 1: see bucket_blocks
+    Column("moving", Integer, nullable=False, server_default=text("0")),  # always: not used any more
 )
 
 saved_indexes = _user_table(  # one row per object, wherever the objects are stored

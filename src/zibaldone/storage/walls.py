@@ -21,7 +21,6 @@ from zibaldone.storage.schema import SERVING_ROLES, metadata, migrations
 
 POLICY = "zibaldone_proven_rows"
 _USER, _EVERYBODY, _PROOF = "zibaldone.user", "zibaldone.everybody", "zibaldone.proof"  # settings
-_FORMER = "zibaldone_own_rows"  # the policy that believed the settings
 _FUNCTION = "zibaldone_meant"
 # A transaction that means one user has no business in the first two, and only reads the others.
 _OF_NOBODY = ("server_keys", "stored_objects", "bucket", "maintained_views", "sealing")
@@ -89,7 +88,6 @@ def secure_tables(connection: Connection) -> None:
         for statement in (
             f'ALTER TABLE "{table}" ENABLE ROW LEVEL SECURITY',
             f'ALTER TABLE "{table}" FORCE ROW LEVEL SECURITY',
-            f'DROP POLICY IF EXISTS {_FORMER} ON "{table}"',
             f'DROP POLICY IF EXISTS {POLICY} ON "{table}"',
             f'CREATE POLICY {POLICY} ON "{table}" USING ({whose})',
         ):
