@@ -34,7 +34,7 @@ test-all: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PYTEST) --exhaustive
 
 # The page in Debian's Chromium, by Playwright, with axe's rules for who does not see or use a mouse. Skips, and says
-# why, what cannot be had. SHOTS=folder keeps pictures.
+# why, what cannot be had.
 test-browser: $(VENV)/.installed-browser
 	command -v chromium >/dev/null || apt-get install -qq -y chromium >/dev/null || true
 	AXE=$$(ls $(VENV)/axe.min.js 2>/dev/null) $(BIN)/pytest tests/browser

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 from rich.console import Console
 
+from benchmarks.table import Column, tabulate
 from zibaldone import __version__
 from zibaldone.cli.compare.evidence import Mean
-from zibaldone.cli.compare.table import Column, tabulate
 
 T = TypeVar("T")
 K = TypeVar("K")

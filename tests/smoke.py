@@ -36,9 +36,9 @@ def main() -> None:
             assert "Dr. Moss" in recalled.text
             assert memory.admin.check().ok
         assert "Dr. Moss" in command("recall", "Who is my dentist?", "--memory", folder)
-        assert json.loads(command("users", "--memory", folder, "--json")) == ["me"]
+        assert json.loads(command("admin", "users", "--memory", folder, "--json")) == ["me"]
         assert command("--version") == f"{zibaldone.__version__}\n"
-        assert "did you mean 'me'" not in command("profile", "--memory", folder)
+        assert "did you mean 'me'" not in command("notes", "--memory", folder)
         command("recall", "x", "--user", "mee", "--memory", folder, code=2)
     assert " of 10" in command("demo")
     print(f"zibaldone {zibaldone.__version__} of {Path(zibaldone.__file__).parent.parent}: all is there")

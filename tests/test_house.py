@@ -329,30 +329,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 448,
-    "adapters": 1_752,
-    "api": 4_050,
-    "cli": 4_443,
-    "core": 944,
-    "engine": 3_983,
+    ".": 370,
+    "adapters": 1_657,
+    "api": 3_948,
+    "cli": 3_779,
+    "core": 929,
+    "engine": 3_840,
     "importers": 3_491,
-    "log": 2_453,
-    "models": 2_482,
-    "recall": 1_841,
+    "log": 2_394,
+    "models": 2_424,
+    "recall": 1_820,
     "search": 2_799,
-    "server": 8_743,
-    "storage": 4_521,
-    "testing": 507,
-    "text": 2_126,
-    "views": 1_886,
+    "server": 8_600,
+    "storage": 4_405,
+    "testing": 490,
+    "text": 2_108,
+    "views": 1_833,
     "views/chunks": 2_790,
     "views/hierarchy": 3_001,
-    "views/kvcache": 4_751,
+    "views/kvcache": 4_702,
     "views/messages": 212,
     "views/notes": 1_944,
     "views/topics": 4_952,
 }
-TESTS_CEILING = 47_657
+TESTS_CEILING = 43_462
 
 
 def lines_in(path: Path) -> int:

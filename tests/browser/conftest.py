@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,13 +26,3 @@ def chromium() -> Iterator[Any]:
         browser = started.chromium.launch(executable_path=_CHROMIUM, args=_OPTIONS)
         yield browser
         browser.close()
-
-
-@pytest.fixture
-def shots() -> Path | None:
-    """Where pictures are kept, if anybody wants them: the folder that SHOTS names."""
-    folder = os.environ.get("SHOTS")
-    if not folder:
-        return None
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return Path(folder)

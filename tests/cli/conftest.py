@@ -11,7 +11,7 @@ from zibaldone.cli.app import app
 @pytest.fixture
 def run(tmp_path):
     """Runs a command that ends with this exit code, and without a traceback."""
-    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory"), "VISUAL": "", "EDITOR": "false"})
+    runner = CliRunner(env={"ZIBALDONE_MEMORY": str(tmp_path / "memory")})
 
     def run(*words, code=0, stdin=None, **env):
         done = runner.invoke(app, [str(word) for word in words], input=stdin, env=env)
@@ -28,7 +28,7 @@ def add_all(run):
 
     def add_all(messages, **env):
         objects = (one if isinstance(one, dict) else {"content": one} for one in messages)
-        run("add", "--jsonl", stdin="\n".join(map(json.dumps, objects)), **env)
+        run("import", "-", stdin="\n".join(map(json.dumps, objects)), **env)
         return run
 
     return add_all

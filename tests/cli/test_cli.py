@@ -6,14 +6,11 @@ import re
 import shlex
 import subprocess
 import sys
-from datetime import datetime
 from unittest.mock import Mock
 
 import pytest
 
-from exports import chatgpt_chat
 from zibaldone import Admin, Imported, ImportInterrupted, errors
-from zibaldone.cli.demo import show
 from zibaldone.text.rendering import verbatim
 
 TALK = [
@@ -56,24 +53,11 @@ def test_add_reads_standard_input(run):
     assert [message["content"] for message in stored["messages"]] == ["two\nlines"]
 
 
-def test_add_json_lines(run):
-    """Each line of standard input can be a message."""
-    lines = "".join(json.dumps(line) + "\n\n" for line in TALK)
-    stored = json.loads(run("add", "--jsonl", "--json", stdin=lines).stdout)["messages"]
-    assert [message["id"] for message in stored] == ["1", "2", "3"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [
         (["add", " "], None, "nothing to add"),
-        (["add", "x", "--jsonl"], None, "no text, --role, --name or --time"),
-        (["add", "--jsonl", "--role", "user"], "", "no text, --role, --name or --time"),
-        (["add", "--jsonl", "--name", ""], "", "no text, --role, --name or --time"),
-        (["add", "--jsonl", "--time", "2024-01-02"], "", "no text, --role, --name or --time"),
         (["import", "/dev/null", "--user", ""], None, "user must be a non-empty string"),
-        (["add", "--jsonl"], '{"content": "x"}\n{', "line 2 of standard input is not JSON"),
-        (["add", "--jsonl"], "[1]", "line 1 of standard input is not a JSON object"),
         (["add"], b"\xff", "not UTF-8"),
         (["add", "x", "--time", "soon"], None, "not an ISO 8601"),
         (["add", "x", "--user", ""], None, "user must be a non-empty string"),
@@ -111,28 +95,27 @@ def test_import_of_a_bad_file(run, tmp_path):
     path.write_text('{"role": "user", "content": "x"}\n{"role": "user", "content": 3}\n', encoding="utf-8")
     done = run("import", path)
     assert done.stdout == "jsonl: 1 message in 1 conversation for me: 1 added; 1 could not be read\n"
-    assert "not imported: " in done.stderr
-    assert "line 2: $: content must be" in done.stderr
+    assert done.stderr.startswith(f"not imported: {path}: line 2: $: content must be")
 
 
-def test_import_of_what_is_no_export(run, tmp_path):
-    """What was tried is told, and no memory is made."""
-    path = tmp_path / "diary"
-    path.write_text("Dear diary", encoding="utf-8")
-    assert "Tried chatgpt: no 'mapping'" in run("import", path, code=2).stderr
-    assert not (tmp_path / "memory").exists()
-
-
-@pytest.mark.parametrize("options", [[], ["--format", "chatgpt"]])
-def test_import_of_what_cannot_be_read(run, tmp_path, options):
-    """A known format of which nothing can be read makes no memory; one that is there stays as it is."""
+@pytest.mark.parametrize(
+    ("content", "options", "says"),
+    [
+        ("Dear diary", [], "Tried chatgpt: no 'mapping'"),
+        ('[{"mapping": {"a": 1}, "title": ', [], "the JSON ends too early"),
+        ('[{"mapping": {"a": 1}, "title": ', ["--format", "chatgpt"], "the JSON ends too early"),
+    ],
+)
+def test_an_import_that_fails_makes_no_memory(run, tmp_path, content, options, says):
+    """Why is told; a memory that is there stays as it is."""
     path = tmp_path / "conversations.json"
-    path.write_text('[{"mapping": {"a": 1}, "title": ', encoding="utf-8")
-    cut_off = run("import", path, *options, code=2).stderr
-    assert "the JSON ends too early" in cut_off
+    path.write_text(content, encoding="utf-8")
+    told = run("import", path, *options, code=2).stderr
+    assert says in told
     assert not (tmp_path / "memory").exists()
     run("add", "Hello.")
-    assert run("import", path, *options, code=2).stderr == cut_off
+    assert run("import", path, *options, code=2).stderr == told
+    assert json.loads(run("admin", "stats", "--json").stdout)["messages"] == 1
 
 
 def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
@@ -147,14 +130,6 @@ def test_ctrl_c_says_how_much_is_kept(run, talk, monkeypatch):
     assert "the same command goes on from there" in done.stderr
 
 
-def test_sessions_show_titles(run, tmp_path):
-    """Those of an imported chat."""
-    path = tmp_path / "conversations.json"
-    path.write_text(json.dumps([chatgpt_chat("a", "Hello")]), encoding="utf-8")
-    run("import", path)
-    assert "Title a" in run("sessions").stdout
-
-
 def test_import_of_a_newer_export(filled, tmp_path):
     """What changed since the last import stays, what is new comes in, and the summary says both."""
     path = tmp_path / "newer"
@@ -167,7 +142,7 @@ def test_import_of_a_newer_export(filled, tmp_path):
     assert "Dr. Moss" in filled("messages").stdout
 
 
-@pytest.mark.parametrize("command", ["recall x", "messages", "sessions", "users", "export -", "check"])
+@pytest.mark.parametrize("command", ["recall x", "messages", "sessions", "admin users", "export -"])
 def test_no_reading_command_makes_a_memory(run, tmp_path, command):
     """An empty folder stays one, whatever is asked of it; a database that has lost its bytes is none."""
     (tmp_path / "memory").mkdir()
@@ -186,35 +161,37 @@ def test_all_that_a_person_said_is_forgotten(filled):
     assert "My dentist" not in filled("messages").stdout
 
 
-@pytest.mark.parametrize("typed", ["--user ann admin users", "admin --user ann users", "-u ann users"])
+@pytest.mark.parametrize("typed", ["--user ann admin users", "admin --user ann users", "admin users"])
 def test_a_command_of_all_users_takes_no_user(filled, typed):
-    """Rather than leaving the option out of account."""
-    assert "users is of all users: leave --user out" in filled(*typed.split(), code=2).stderr
+    """Rather than leaving the option out of account; the variable is not meant for it."""
+    code = 2 if "--user" in typed else 0
+    done = filled(*typed.split(), code=code, ZIBALDONE_USER="ann")
+    assert ("users is of all users: leave --user out" in done.stderr) == bool(code)
 
 
 def test_a_folder_below_the_home_is_found(filled, tmp_path, monkeypatch):
     """A tilde that no shell has expanded, as in an environment file, means the home."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert filled("users", "--memory", "~/memory").stdout == "me\n"
+    assert filled("admin", "users", "--memory", "~/memory").stdout == "me\n"
 
 
-def test_export_to_standard_output_is_the_file(filled, tmp_path, monkeypatch):
-    """A dash writes the same bytes to standard output, and no other file gets them on the way."""
+def test_export_round_trip(filled, tmp_path, monkeypatch):
+    """Imported elsewhere it is as it was; a dash writes the same bytes, and no other file on the way."""
     filled("add", "a\r\nb \x1b[31m\N{SNOWMAN}\x85")
-    filled("export", tmp_path / "out.jsonl")
+    path = tmp_path / "out.jsonl"
+    assert filled("export", path).stdout == f"4 messages written to {path}\n"
+    before = json.loads(filled("messages", "--json").stdout)
+    filled("import", path, "--user", "copy")
+    assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no folder"))
-    assert filled("export", "-").stdout_bytes == (tmp_path / "out.jsonl").read_bytes()
+    assert filled("export", "-").stdout_bytes == path.read_bytes()
 
 
-@pytest.mark.parametrize("path", ["-", "kept"])
-def test_nobody_is_not_exported(filled, tmp_path, path):
+def test_nobody_is_not_exported(filled, tmp_path):
     """A misspelt user is an error, and a file that is there stays as it was."""
-    (tmp_path / "kept").write_text("mine", encoding="utf-8")
-    target = path if path == "-" else tmp_path / path
-    done = filled("export", target, "--user", "nobody", code=2)
-    assert "no user 'nobody'" in done.stderr
-    assert done.stdout == ""
-    assert (tmp_path / "kept").read_text(encoding="utf-8") == "mine"
+    (kept := tmp_path / "kept").write_text("mine", encoding="utf-8")
+    assert "no user 'nobody'" in filled("export", kept, "--user", "nobody", code=2).stderr
+    assert kept.read_text(encoding="utf-8") == "mine"
 
 
 STEERING = "red \x1b[31m alert\x9b\r\nand\rmore"
@@ -240,12 +217,6 @@ def test_a_pipe_gets_every_character(run):
     assert json.loads(run("messages", "--json").stdout_bytes)[0]["content"] == STEERING
 
 
-def test_check_passes(filled):
-    """A sound memory is exit code 0."""
-    assert "all agrees" in filled("check").stdout
-    assert json.loads(filled("check", "--json").stdout)["ok"] is True
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -260,7 +231,7 @@ def test_check_passes(filled):
 def test_nothing_is_forgotten_by_omission(filled, words, said):
     """Not without a choice, or an answer; what says how to verify goes with --verify alone."""
     assert said in filled("forget", *words.split(), code=2, stdin="").stderr
-    assert "messages: 3\n" in filled("stats").stdout
+    assert "messages: 3\n" in filled("admin", "stats").stdout
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 2), ("n\n", 1, 3), ("\n", 1, 3)])
@@ -269,20 +240,15 @@ def test_forget_asks(filled, monkeypatch, answer, code, left):
     monkeypatch.setattr("zibaldone.cli.input._is_terminal", lambda: True)
     done = filled("forget", "--seq", "1", stdin=answer, code=code)
     assert "would forget 1 message of 'me' (seq 1)" in done.stderr
-    assert f"messages: {left}\n" in filled("stats").stdout
-
-
-def test_forget_dry_run(filled):
-    """A dry run says what would go and leaves it."""
-    receipt = json.loads(filled("forget", "--session", "2", "--dry-run", "--json").stdout)
-    assert (receipt["messages"], receipt["seqs"], receipt["dry_run"]) == (1, [3], True)
-    assert "messages: 3\n" in filled("stats").stdout
+    assert f"messages: {left}\n" in filled("admin", "stats").stdout
 
 
 def test_forget(filled):
-    """What was chosen is gone, and a receipt says so."""
+    """A dry run says what would go and leaves it; then it is gone, and a receipt says so."""
+    receipt = json.loads(filled("forget", "--session", "2", "--dry-run", "--json").stdout)
+    assert (receipt["seqs"], receipt["dry_run"]) == ([3], True)
     assert filled("forget", "--before", "2024-02-01", "--yes").stdout.startswith("forgot 2 messages of 'me'")
-    assert "messages: 1\n" in filled("stats").stdout
+    assert "messages: 1\n" in filled("admin", "stats").stdout
     assert "nothing found" in filled("forget", "--seq", "1", "--yes", code=1).stderr
 
 
@@ -324,20 +290,6 @@ def test_a_crash_while_forgetting(filled, tmp_path, monkeypatch):
     assert filled("forget", "--verify", receipt).stdout.endswith("nothing is left\n")
 
 
-def test_export_round_trip(filled, tmp_path):
-    """What was exported is imported elsewhere as it was."""
-    path = tmp_path / "out"
-    assert filled("export", path).stdout == f"3 messages written to {path}\n"
-    before = json.loads(filled("messages", "--json").stdout)
-    filled("import", path, "--user", "copy")
-    assert json.loads(filled("messages", "--user", "copy", "--json").stdout) == before
-
-
-def test_folder_that_is_a_file(run, talk):
-    """A folder that cannot be used is exit code 3."""
-    assert run("add", "x", "--memory", talk, code=3).stderr.startswith("error: ")
-
-
 CODES = {
     2: (errors.InvalidInput, errors.IdConflict, errors.UnknownName),
     3: (errors.StorageFull, errors.NewerSchema),
@@ -356,19 +308,6 @@ def test_exit_codes(run, monkeypatch, code, error):
 def test_usage_errors_are_two(run, words):
     """An unknown command or option, or one that is missing, is exit code 2."""
     run(*words.split(), code=2)
-
-
-def test_the_days_of_the_demo_are_the_same_in_every_locale():
-    """The demo names months as recall does, and never asks the process's locale."""
-
-    class Localised(datetime):
-        def strftime(self, _):
-            return "août"
-
-        def __format__(self, form):
-            return self.strftime(form)
-
-    assert show._day(Localised(2023, 8, 5)) == "5 Aug 2023"
 
 
 def test_comparing_formats_and_demo_wait():
@@ -393,7 +332,7 @@ CLOSED = "error: standard input is closed: give the text as an argument"
             pytest.param(*row, marks=pytest.mark.wide)
             for row in (
                 ("sessions > /dev/full", 2, FULL),
-                ("stats --json > /dev/full", 2, FULL),
+                ("admin stats --json > /dev/full", 2, FULL),
                 ("messages >&-", 0, ""),
                 ("sessions >&-", 0, ""),
                 ("forget --all <&-", 2, "there is no terminal to ask on"),
@@ -411,7 +350,7 @@ def test_streams_that_are_full_or_closed(filled, tmp_path, command, code, said):
     assert not re.search("Traceback|Exception ignored", done.stderr)
 
 
-@pytest.mark.parametrize("command", ["messages", "add x", "topics export ''"])
+@pytest.mark.parametrize("command", ["messages", "add x", "build topics export ''"])
 def test_an_empty_path(filled, tmp_path, monkeypatch, command):
     """It is refused, and does not mean the working directory."""
     monkeypatch.chdir(tmp_path)
@@ -424,8 +363,7 @@ def test_an_empty_path(filled, tmp_path, monkeypatch, command):
 
 def test_a_port_that_is_none(run):
     """A line that says which there are."""
-    for command in ("serve", "open"):
-        assert "from 0 to 65535, not 99999" in run(command, "--port", "99999", code=2).stderr
+    assert "from 0 to 65535, not 99999" in run("serve", "--port", "99999", code=2).stderr
 
 
 def test_who_is_me_in_a_chat_of_several(run, tmp_path):
@@ -433,24 +371,6 @@ def test_who_is_me_in_a_chat_of_several(run, tmp_path):
     path = tmp_path / "chat.txt"
     path.write_text("3/12/24, 10:00 - Ann: I am allergic to nuts.\n4/1/25, 10:01 - Ben: I prefer trains.\n")
     told = run("import", path, "--user", "ann").stderr
-    assert "Ann, Ben" in told
-    assert "--me NAME" in told
-    assert "dates such as 3/12/24" in told
+    assert all(says in told for says in ("Ann, Ben", "--me NAME", "dates such as 3/12/24"))
     told = run("import", path, "--user", "bob", "--me", "Ann", "--me", "Ben", "--dates", "mdy").stderr
-    assert "--me" not in told
-    assert "dates such as" not in told
-    listed = json.loads(run("notes", "--json", "--user", "bob").stdout)
-    assert [line["kind"] for line in listed] == ["constraint", "preference"]
-    assert "'Zoe'" in run("import", path, "--me", "Zoe", code=2).stderr
-
-
-def test_a_misspelt_role(filled):
-    assert "'usr' is no role: did you mean 'user'?" in filled("add", "Hello.", "--role", "usr", code=2).stderr
-    filled("add", "Hello.", "--role", "critic")
-
-
-def test_a_grant_is_revoked_once(filled):
-    """The second time there is none."""
-    filled("grant", "me", "--user", "bob")
-    filled("revoke", "me", "--user", "bob")
-    assert "there is nothing to revoke" in filled("revoke", "me", "--user", "bob", code=2).stderr
+    assert not any(says in told for says in ("--me", "dates such as"))

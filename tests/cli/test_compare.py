@@ -7,7 +7,6 @@ import pytest
 from zibaldone import InvalidInput, Message
 from zibaldone.cli.compare.compare import compare
 from zibaldone.cli.compare.evidence import is_found
-from zibaldone.cli.compare.questions import made_questions, read_questions
 from zibaldone.cli.compare.systems import Equipment, make_system
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HashEmbedder
@@ -30,23 +29,16 @@ def memory(opened):
     return memory
 
 
-def made(memory, **options):
-    """(kind, question, what is wanted) of Ann's."""
-    questions = made_questions(memory.messages(user="ann"), **options)
-    return [(one.kind, one.text, *one.evidence) for one in questions]
-
-
 def test_questions_are_made_of_what_one_message_says(memory):
     """Of days and of names; a day that two messages name is nobody's evidence."""
-    assert made(memory) == [
-        ("day", "What was said about 5 November 2024?", TALK[1]),
-        ("name", "Who or what is Davi?", TALK[0]),
-        ("name", "Who or what is Utrecht?", TALK[0]),
-        ("name", "Who or what is Susanna Clarke?", TALK[2]),
-    ]
-    assert [question for kind, question, _ in made(memory, most=1) if kind == "name"] == [
-        "Who or what is Davi?"
-    ]
+    comparison = compare(memory, "ann", systems=("bm25",), budgets_tokens=(60,))
+    assert comparison.are_made
+    assert comparison.questions == (
+        ("day", "What was said about 5 November 2024?"),
+        ("name", "Who or what is Davi?"),
+        ("name", "Who or what is Utrecht?"),
+        ("name", "Who or what is Susanna Clarke?"),
+    )
 
 
 def test_a_log_of_which_nothing_can_be_made(opened):
@@ -54,7 +46,7 @@ def test_a_log_of_which_nothing_can_be_made(opened):
     memory = opened(embedder=HashEmbedder())
     memory.add("so it goes", user="ann")
     with pytest.raises(InvalidInput, match="--questions FILE"):
-        made_questions(memory.messages(user="ann"))
+        compare(memory, "ann")
 
 
 def test_a_comparison_says_what_each_system_recalls(memory, tmp_path):
@@ -77,7 +69,6 @@ def test_a_comparison_says_what_each_system_recalls(memory, tmp_path):
     assert shares["messages", 500] == (1.0, 1.0)
     assert shares["messages", 35] == (1.0, 0.5)
     assert all(row.tokens_mean <= row.budget_tokens for row in comparison.rows)
-    assert not comparison.are_made
     assert {path.name for path in memory.path.iterdir()} == before
     assert len(memory.messages(user="ann")) == len(TALK)
 
@@ -85,28 +76,30 @@ def test_a_comparison_says_what_each_system_recalls(memory, tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "line 2 is not JSON"),
-        ("[]", "line 2 must be an object"),
-        ('{"question": "Who?", "evidence": 3}', "must be a list"),
-        ('{"question": "Who?", "evidence": [77]}', "77 is neither a seq"),
-        ('{"question": "Who?", "kind": 1}', "kind must be a word"),
+        ("{", "Invalid JSON"),
+        ('{"question": "Who?", "evidence": 3}', "a valid array"),
+        ('{"question": "Who?", "evidence": [77]}', "no message 77"),
+        ('{"question": "Who?", "evidence": [" "]}', "pattern"),
+        ('{"question": "Who?", "kind": 1}', "a valid string"),
     ],
 )
-def test_a_bad_line_is_named(memory, tmp_path, line, says):
-    """With its number."""
+def test_a_bad_line_is_named(memory, run, tmp_path, line, says):
+    """With its number, and what it is to be."""
+    memory.close()
     path = tmp_path / "q.jsonl"
     path.write_text(f'{{"question": "Who?"}}\n{line}\n')
-    with pytest.raises(InvalidInput, match=says):
-        read_questions(path, memory.messages(user="ann"))
+    told = run("build", "compare", "--user", "ann", "--questions", path, code=2).stderr
+    assert "q.jsonl, line 2 must be JSON such as" in told
+    assert says in told
 
 
-def test_on_the_command_line(memory, run, tmp_path):
-    """The benchmarks' table, or every figure by its name; a system or a user of no name is told."""
+def test_on_the_command_line(memory, run):
+    """A table, or every figure by its name; a system or a user of no name is told."""
     memory.close()
-    ann = ("compare", "--user", "ann", "--system", "bm25", "--budget", "60")
-    out = run(*ann, "--list").stdout
-    assert "log of ann: share of the evidence recalled (4 questions)" in " ".join(out.split())
-    assert "day: What was said about 5 November 2024?" in out
+    ann = ("build", "compare", "--user", "ann", "--system", "bm25", "--budget", "60")
+    head, row = run(*ann).stdout.splitlines()
+    assert head.split("\t") == ["system", "budget", "evidence", "error", "day", "name", "tokens", "ms"]
+    assert len(row.split("\t")) == len(head.split("\t"))
     figures = json.loads(run(*ann, "--json").stdout)
     assert [(row["system"], row["budget_tokens"]) for row in figures["rows"]] == [("bm25", 60)]
     for words, says in (
@@ -114,7 +107,7 @@ def test_on_the_command_line(memory, run, tmp_path):
         (["--user", "ann", "--budget", "0"], "numbers above 0"),
         (["--user", "bob"], "no user 'bob'"),
     ):
-        assert says in run("compare", *words, code=2).stderr
+        assert says in run("build", "compare", *words, code=2).stderr
 
 
 LONG = [Message(f"The soup of day {day} was fine, and the tea was warm.", name="Ben") for day in range(60)]
@@ -141,19 +134,6 @@ def test_a_system_finds_the_obvious_turn_within_its_budget(system):
         assert recalled.tokens == shared_static_embedder().count([recalled.text])[0] <= budget
     assert "Ben: My greyhound won a race in Linz." in recalled.text
     assert is_found("My greyhound won a race in Linz.", recalled.units)
-
-
-@pytest.mark.parametrize("system", ["full"], indirect=True)
-def test_full_context_holds_every_message_whatever_the_budget(system):
-    """It is the ceiling of recall and of cost."""
-    recalled = system.recall("Anything?", 1)
-    assert all(message.content in recalled.text for message in LONG)
-
-
-@pytest.mark.parametrize("system", ["bm25"], indirect=True)
-def test_bm25_gives_nothing_without_a_common_word(system):
-    """It fills no budget with what did not match."""
-    assert system.recall("Zygote?", 300).units == ()
 
 
 def test_baselines_of_people_know_no_assistant(tmp_path):

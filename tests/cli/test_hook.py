@@ -244,19 +244,10 @@ def test_nothing_is_said_below_the_least_confidence(home, fire, monkeypatch, con
     assert ("Dr. Moss" in said) == (confidence >= LEAST_CONFIDENCE)
 
 
-def test_only_the_newest_turns_are_read_again(home, fire, stored, monkeypatch):
-    """Once one before them is stored; else all of the transcript is."""
+def test_a_long_session_goes_on(home, fire, stored, monkeypatch):
+    """Of one that is stored the newest turns alone are read again; nothing is left out."""
     monkeypatch.setattr(hook, "_NEWEST", 2)
-    turns = [("user", f"Turn {number}.") for number in range(4)]
-    fire("Stop", claude_code(home, *turns))
-    assert len(stored()) == 4
-    read, write = [], hook._as_export
-
-    def written(given):
-        read.append([turn.content for turn in given])
-        return write(given)
-
-    monkeypatch.setattr(hook, "_as_export", written)
-    fire("Stop", claude_code(home, *turns, ("user", "Turn 4.")))
-    assert read == [["Turn 3.", "Turn 4."]]
-    assert [message.content for message in stored()] == [f"Turn {number}." for number in range(5)]
+    turns = [("user", f"Turn {number}.") for number in range(5)]
+    for count in (4, 5):
+        fire("Stop", claude_code(home, *turns[:count]))
+        assert [message.content for message in stored()] == [text for _, text in turns[:count]]

@@ -5,26 +5,19 @@ import os
 import re
 import stat
 import tomllib
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from zibaldone.cli.install.edits import JsonMember
 
 CODEX = '# mine\nmodel = "gpt"  # the good one\n\n[mcp_servers.other]\ncommand = "other"\n'
-OPENCODE = (
-    '{\n\t// mine\n\t"theme": "x", /* dark */\n\t"mcp": {\n\t\t"other": {"type": 1}, // theirs\n\t},\n}\n'
-)
+OPENCODE = '{\n\t"theme": "x",\n\t"mcp": {\n\t\t"other": {"type": 1}\n\t}\n}\n'
 CURSOR = '{"mcpServers": {"other": {"command": "o", "args": ["{", "//"]}}, "a": [1,  2]}'
 VSCODE = '{\r\n  "inputs": []\r\n}'
 # Of each program: its file, in the user's home and in a project, what that may hold, and where ours is in it.
 FILES = {
-    "codex": (".codex/config.toml", ".codex/config.toml", CODEX, ("mcp_servers", "zibaldone")),
-    "opencode": (".config/opencode/opencode.json", "opencode.json", OPENCODE, ("mcp", "zibaldone")),
-    "cursor": (".cursor/mcp.json", ".cursor/mcp.json", CURSOR, ("mcpServers", "zibaldone")),
-    "vscode": (".config/Code/User/mcp.json", ".vscode/mcp.json", VSCODE, ("servers", "zibaldone")),
+    "codex": (".codex/config.toml", ".codex/config.toml", CODEX, "mcp_servers"),
+    "opencode": (".config/opencode/opencode.json", "opencode.json", OPENCODE, "mcp"),
+    "cursor": (".cursor/mcp.json", ".cursor/mcp.json", CURSOR, "mcpServers"),
+    "vscode": (".config/Code/User/mcp.json", ".vscode/mcp.json", VSCODE, "servers"),
 }
 
 
@@ -62,44 +55,32 @@ def put(folder, name, text):
 
 
 def read(path):
-    """A configuration, without comments and trailing commas."""
+    """A configuration."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".toml":
-        return tomllib.loads(text)
-    return json.loads(re.sub(r",(\s*[}\]])", r"\1", re.sub(r'(?<!")//(?!").*|/\*.*?\*/', "", text)))
+    return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
 
 
 @pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])
 @pytest.mark.parametrize("program", FILES)
 def test_others_entries_stay_and_ours_comes_and_goes(run, home, project, program, in_project):
-    """Comments and order too; installing twice does once; removing gives every byte back."""
-    of_user, of_project, text, keys = FILES[program]
+    """Installing twice does once; removing gives every byte back."""
+    of_user, of_project, text, group = FILES[program]
     path = put(project, of_project, text) if in_project else put(home, of_user, text)
-    before = (tree(home), tree(project))
+    before, others = (tree(home), tree(project)), read(path)
     options = ["--project"] if in_project else []
 
-    shown = run("install", program, *options).stdout
-    assert str(path) in shown
-    assert "zibaldone" in shown
-    entry = read(path)[keys[0]][keys[1]]
-    assert [*_words(entry)][1:5] == ["mcp", "serve", "--user", "me"]
-    assert is_inserted(path.read_bytes().decode(), text)
+    assert str(path) in run("install", program, *options).stdout
+    now = read(path)
+    entry = now[group].pop("zibaldone")
+    words = entry["command"] if program == "opencode" else [entry["command"], *entry["args"]]
+    assert words[1:5] == ["mcp", "serve", "--user", "me"]
+    assert now == {**now, **others}
     installed = (tree(home), tree(project))
 
     run("install", program, *options)
     assert (tree(home), tree(project)) == installed
     run("install", program, "--remove", *options)
     assert (tree(home), tree(project)) == before
-
-
-def is_inserted(now, before):
-    """True if one piece was put into a text, and nothing else done to it."""
-    return any(now.startswith(before[:at]) and now.endswith(before[at:]) for at in range(len(before)))
-
-
-def _words(entry):
-    command = entry["command"]
-    return command if isinstance(command, list) else [command, *entry["args"]]
 
 
 @pytest.mark.parametrize("program", FILES)
@@ -114,23 +95,17 @@ def test_files_that_were_not_there_go_again(run, home, project, program):
 @pytest.mark.parametrize("program", FILES)
 def test_what_others_added_meanwhile_stays(run, home, project, program):
     """Then ours alone is cut out, wherever it stands by then."""
-    of_user, _, text, keys = FILES[program]
+    of_user, _, text, group = FILES[program]
     path = put(home, of_user, text)
+    others = read(path)
     run("install", program)
     now = path.read_bytes().decode()
     if program == "codex":
-        now += '\n[mcp_servers.late]\ncommand = "late"\n'
+        path.write_text(f"late = 1\n{now}")
     else:
-        now = now.replace("{", '{ "late": 1,', 1)
-    path.write_bytes(now.encode())
-    expected = read(path)
-    del expected[keys[0]][keys[1]]
-    expected.pop("hooks", None)
+        path.write_text(now.replace("{", '{ "late": 1,', 1))
     run("install", program, "--remove")
-    assert {name: value for name, value in read(path).items() if value != {}} == {
-        name: value for name, value in expected.items() if value != {}
-    }
-    assert "mine" in text or "mine" not in path.read_text(encoding="utf-8")
+    assert read(path) == {group: {}, **others, "late": 1}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +116,9 @@ def test_what_others_added_meanwhile_stays(run, home, project, program):
         ("codex", "hooks = { Stop = [] }\n"),
         ("opencode", '{"mcp": {'),
         ("opencode", '{"mcp": []}'),
+        ("opencode", '{"mcp": {}} // a comment, which would be lost'),
         ("cursor", "[]"),
+        ("cursor", '{"a": "\\ud800"}'),
         ("vscode", '{"servers": "\udc80"}'),
     ],
 )
@@ -209,11 +186,18 @@ esac
 
 
 def test_claude_code_installs_the_plugin_itself(run, home, project, monkeypatch):
-    """From a folder with the commands of this installation; its settings are as they were afterwards."""
+    """From a folder with the commands of this installation, which goes again."""
     put(home, "bin/claude", CLAUDE).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
-    settings = put(home, ".claude/settings.json", '{"a":1}')
+    monkeypatch.setenv("PATH", str(home / "bin"), prepend=os.pathsep)
+    put(home, ".claude/settings.json", '{"a":1}')
     before = tree(home)
+
+    def calls():
+        path = home / "calls"
+        words = [line.split()[1] for line in path.read_text(encoding="utf-8").splitlines()]
+        path.unlink()
+        return words
+
     run("install", "claude-code", "--memory", "/kept")
     plugin = home / ".local/share/zibaldone/claude-code/zibaldone"
     hooks = json.loads((plugin / "hooks/hooks.json").read_text(encoding="utf-8"))["hooks"]
@@ -222,35 +206,15 @@ def test_claude_code_installs_the_plugin_itself(run, home, project, monkeypatch)
         assert re.search(
             rf"/zibaldone hook {event} --agent claude-code --user me --memory /kept \|\| true", command
         )
-    assert "zibaldone@zibaldone" in settings.read_text(encoding="utf-8")
-    calls = home / "calls"
-    assert [line.split()[1] for line in calls.read_text(encoding="utf-8").splitlines()] == [
-        "marketplace",
-        "uninstall",
-        "install",
-    ]
-    calls.unlink()
+    assert calls() == ["marketplace", "uninstall", "install"]
     installed = tree(home)
     again = run("install", "claude-code", "--memory", "/kept")
     assert (again.stdout, "nothing to change" in again.stderr) == ("", True)
     assert tree(home) == installed
     run("install", "claude-code", "--remove")
-    calls.unlink()
-    assert tree(home) == before
+    assert calls() == ["uninstall", "marketplace"]
+    assert tree(home).keys() == before.keys()
     assert run("install", "claude-code", "--remove").stdout == ""
-    assert tree(home) == before
-
-
-def test_broken_settings_of_claude_code_are_left_as_they_are(run, home, project, monkeypatch):
-    """Installing and removing name the file, and write nothing at all."""
-    put(home, "bin/claude", CLAUDE).chmod(0o755)
-    monkeypatch.setenv("PATH", str(home / "bin"), prepend=os.pathsep)
-    put(home, ".claude/settings.json", '{broken "zibaldone@zibaldone"')
-    before = tree(home)
-    for more in ([], ["--remove"]):
-        told = run("install", "claude-code", *more, code=2).stderr
-        assert "settings.json' is not JSON" in told
-    assert tree(home) == before
 
 
 def test_without_claude_nothing_is_written(run, home, project, monkeypatch):
@@ -259,33 +223,3 @@ def test_without_claude_nothing_is_written(run, home, project, monkeypatch):
     told = run("install", "claude-code", code=2).stderr
     assert "npm install -g @anthropic-ai/claude-code" in told
     assert tree(home) == {}
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text('a"\\/*,:{}[] \n', max_size=6),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text('ab"/*,', max_size=3), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-OBJECTS = st.dictionaries(st.sampled_from(["a", "mcp", "//", "z,"]), VALUES, max_size=4)
-
-
-@given(OBJECTS, st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_any_json_has_ours_beside_what_it_had(outer, indent, commented):
-    """And has just that again afterwards."""
-    if not isinstance(outer.get("mcp", {}), dict):
-        outer["mcp"] = {}
-    outer.get("mcp", {}).pop("zibaldone", None)
-    text = json.dumps(outer, indent=indent)
-    if commented:
-        text = "// ,{\n" + text + "/* } */"
-    edit = JsonMember(Path("x.json"), ("mcp", "zibaldone"), {"command": "z"})
-    put = edit.put(text)
-    assert edit.ours(put) == {"command": "z"}
-    assert edit.put(put) == put
-    bare = put.removeprefix("// ,{\n").removesuffix("/* } */") if commented else put
-    assert json.loads(bare) == {**outer, "mcp": {**outer.get("mcp", {}), "zibaldone": {"command": "z"}}}
-    cut = edit.cut(put)
-    bare = cut.removeprefix("// ,{\n").removesuffix("/* } */") if commented else cut
-    assert json.loads(bare) == {"mcp": {}, **outer}

@@ -125,10 +125,10 @@ def test_the_command_line(run):
     on = {"ZIBALDONE_AUDIT": "1"}
     assert run("add", SECRET, env=on)[0] == 0
     assert run("recall", "eagle", "--min-confidence", "0", env=on)[0] == 0
-    entries = json.loads(run("audit", "--json")[1])
+    entries = json.loads(run("admin", "audit", "--json")[1])
     assert [(entry["operation"], entry["door"]) for entry in entries] == [("add", "cli"), ("recall", "cli")]
-    assert "recall\tcli" in run("audit", "--newest", "1")[1]
-    assert run("audit", "--user", "nobody")[0] == 2
+    assert "recall\tcli" in run("admin", "audit", "--newest", "1")[1]
+    assert run("admin", "audit", "--user", "nobody")[0] == 2
 
 
 def test_a_read_that_cannot_be_noted_gives_nothing(opened):

@@ -149,27 +149,27 @@ def test_the_command_line(run):
     """It asks before a new rule lets go of what is there; a maintenance says what went."""
     run("add", "Old news of the river.", "--time", "2001-01-01")
     run("add", "News.")
-    code, out, _ = run("retention", "--days", "30", "--role", "user", "--dry-run")
+    code, out, _ = run("admin", "retention", "--days", "30", "--role", "user", "--dry-run")
     assert (code, out.splitlines()[0]) == (0, "what is older than 30 days goes, of user")
     assert "would forget 1 message of 'me' (seq 1)" in out
-    code, _, err = run("retention", "--days", "30")
+    code, _, err = run("admin", "retention", "--days", "30")
     assert code == 2
     assert "the next maintenance would forget 1 message of 'me' (seq 1)" in err
-    assert run("retention")[1] == "everything stays\n"
-    assert run("retention", "--days", "300000")[0] == 0
-    assert run("retention", "--days", "30", "--yes")[0] == 0
-    shown = json.loads(run("retention", "--json")[1])
+    assert run("admin", "retention")[1] == "everything stays\n"
+    assert run("admin", "retention", "--days", "300000")[0] == 0
+    assert run("admin", "retention", "--days", "30", "--yes")[0] == 0
+    shown = json.loads(run("admin", "retention", "--json")[1])
     assert shown["rules"][1:] == [{"days": 30.0, "session": None, "roles": []}]
     assert "forgot 1 message of 'me' (seq 1)" in run("maintain")[1]
-    assert run("retention", "--off")[1] == "everything stays\n"
+    assert run("admin", "retention", "--off")[1] == "everything stays\n"
 
 
 def test_the_command_line_takes_a_rule_back(run):
     """The one that is named, whatever others there are."""
     run("add", "News.", "--session", "river-walk")
-    run("retention", "--days", "30", "--role", "user")
-    run("retention", "--days", "30", "--session", "river")
-    code, out, _ = run("retention", "--days", "30", "--role", "user", "--drop")
+    run("admin", "retention", "--days", "30", "--role", "user")
+    run("admin", "retention", "--days", "30", "--session", "river")
+    code, out, _ = run("admin", "retention", "--days", "30", "--role", "user", "--drop")
     assert (code, out) == (0, "what is older than 30 days goes, of session 'river-walk'\n")
     for words in (
         ["--days", "9", "--drop"],
@@ -177,7 +177,7 @@ def test_the_command_line_takes_a_rule_back(run):
         ["--drop"],
         ["--session", "x"],
     ):
-        assert run("retention", *words)[0] == 2
+        assert run("admin", "retention", *words)[0] == 2
 
 
 @pytest.mark.parametrize("emptied", [False, True])

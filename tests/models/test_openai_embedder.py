@@ -26,7 +26,7 @@ class OddServer(FakeOpenAIServer):
 @pytest.fixture
 def odd():
     """A server whose answers can be changed."""
-    with OddServer(dimension=64) as server:
+    with OddServer() as server:
         yield server
 
 

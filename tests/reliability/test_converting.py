@@ -173,7 +173,7 @@ def test_who_has_it_open_writes_nothing_more(plain):
         memory.add("The last tulip.", user="bob")
         program = "from zibaldone.cli.start import main; main()"
         done = subprocess.run(
-            [sys.executable, "-c", program, "encrypt", "--memory", str(plain)],
+            [sys.executable, "-c", program, "admin", "encrypt", "--memory", str(plain)],
             env={**os.environ, "ZIBALDONE_KEY": KEY.hex()},
             capture_output=True,
             text=True,
@@ -251,15 +251,15 @@ def test_on_the_command_line(plain, run, tmp_path):
     """Encrypted, given another key, decrypted; without a key each says which variable it wants."""
     at = ("--memory", str(plain))
     mine, other = {"ZIBALDONE_KEY": KEY.hex()}, {"ZIBALDONE_KEY": "another passphrase"}
-    assert run("encrypt", *at)[0] == 3
-    assert run("encrypt", *at, env=mine)[0] == 0
+    assert run("admin", "encrypt", *at)[0] == 3
+    assert run("admin", "encrypt", *at, env=mine)[0] == 0
     code, _, error = run("recall", "tulips", "--user", "ann", *at)
     assert (code, "ZIBALDONE_KEY_COMMAND" in error) == (3, True)
     assert "tulips" in run("recall", "tulips", "--user", "ann", *at, env=mine)[1]
-    assert run("rekey", *at, env=mine)[0] == 3
-    assert run("rekey", *at, env={**mine, "ZIBALDONE_NEW_KEY": other["ZIBALDONE_KEY"]})[0] == 0
+    assert run("admin", "rekey", *at, env=mine)[0] == 3
+    assert run("admin", "rekey", *at, env={**mine, "ZIBALDONE_NEW_KEY": other["ZIBALDONE_KEY"]})[0] == 0
     assert run("recall", "tulips", "--user", "ann", *at, env=mine)[0] == 3
-    assert run("decrypt", *at, env=other)[0] == 0
+    assert run("admin", "decrypt", *at, env=other)[0] == 0
     assert "tulips" in run("recall", "tulips", "--user", "ann", *at)[1]
     assert is_whole(plain) is False
     assert Path(plain).exists()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import tomllib
@@ -36,7 +35,7 @@ def anyio_backend() -> str:
 
 def parameters(memory_path, *arguments):
     """How a client starts the server."""
-    given = ["mcp", *arguments, "--memory", str(memory_path)]
+    given = ["mcp", "serve", *arguments, "--memory", str(memory_path)]
     return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *given], env=dict(os.environ))
 
 
@@ -44,12 +43,12 @@ def parameters(memory_path, *arguments):
 @pytest.mark.anyio
 async def test_a_client_starts_it(memory_path):
     """Two processes, one after the other: the second recalls what the first was told; bea's sees nothing."""
-    async with Client(parameters(memory_path, "serve", "--user", "ann")) as session:
+    async with Client(parameters(memory_path, "--user", "ann")) as session:
         await session.call_tool("remember", {"content": "My dog is called Biscuit."})
-    async with Client(parameters(memory_path, "--user", "ann")) as session:  # 'serve' goes without saying
+    async with Client(parameters(memory_path, "--user", "ann")) as session:
         answer = await session.call_tool("recall", {"query": "What is my dog called?"})
         assert "My dog is called Biscuit." in answer.content[0].text
-    async with Client(parameters(memory_path, "serve", "--user", "bea", "--read-only")) as session:
+    async with Client(parameters(memory_path, "--user", "bea", "--read-only")) as session:
         assert "remember" not in {tool.name for tool in (await session.list_tools()).tools}
         answer = await session.call_tool("recall", {"query": "dog Biscuit"})
         assert "Biscuit" not in answer.content[0].text
@@ -99,7 +98,7 @@ def config(*arguments):
     """What `zibaldone mcp config` prints, by client; and the server's part, read as its client reads it."""
     result = CliRunner().invoke(app, ["mcp", "config", *arguments, "--json"])
     assert result.exit_code == 0, result.output
-    texts = {entry["client"]: entry["text"] for entry in json.loads(result.stdout)}
+    texts = json.loads(result.stdout)
     servers = {name: json.loads(text) for name, text in texts.items() if text.startswith("{")}
     servers["codex"] = tomllib.loads(texts["codex"])
     names = {"vscode": "servers", "codex": "mcp_servers"}
@@ -140,25 +139,6 @@ def test_one_client_and_none():
     assert "claude" not in shown.stdout
     for arguments in (["emacs"], ["claude-desktop", "--url", "http://x"]):
         assert CliRunner().invoke(app, ["mcp", "config", *arguments]).exit_code == 2
-
-
-@pytest.mark.wide
-def test_on_a_terminal_it_prints_the_lines(tmp_path):
-    """A person who types it is told what to do; no memory is made by looking."""
-    ours, theirs = pty.openpty()
-    try:
-        done = subprocess.run(
-            [*COMMAND, "mcp", "--memory", str(tmp_path / "memory")],
-            stdin=theirs,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    assert b"Claude Code, in a shell:" in done.stdout
-    assert not (tmp_path / "memory").exists()
 
 
 def test_without_the_extra_it_says_which(run, monkeypatch):

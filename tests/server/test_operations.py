@@ -32,29 +32,29 @@ ROWS = {
     "showMessage": Row("Lisbon", "show 1"),
     "correctMessage": Row("Lisbon"),
     "listSessions": Row("chat-7", "sessions", {"sessions": {}}),
-    "listUsers": Row("ann", "users"),
+    "listUsers": Row("ann", "admin users"),
     "exportMessages": Row("Lisbon", "export -"),
     "forget": Row("messages", "forget --session chat-7 --dry-run", {"forget": {"session": "chat-7"}}),
     "verifyForgotten": Row(),
     "recall": Row("Lisbon", "recall 'Where does Ann live?' --budget 500", {"recall": {"query": "Where?"}}),
     "ask": Row("Lisbon", "ask 'Where has Ann lived?'"),
     "search": Row("Lisbon", "search Lisbon --limit 5"),
-    "timeline": Row("Lisbon", "timeline 'moving to Lisbon'"),
+    "timeline": Row("Lisbon", "build timeline 'moving to Lisbon'"),
     "listGrants": Row("team:design", "admin grants"),
     "grant": Row("team:design", "admin grant team:design"),
     "revoke": Row("team:", "admin revoke team:ops"),
-    "listAudit": Row("read", "audit"),
-    "getProfile": Row("Always answer in French.", "profile", {"notes": {}}),
+    "listAudit": Row("read", "admin audit"),
+    "getProfile": Row("Always answer in French.", "notes", {"notes": {}}),
     "addProfileEntry": Row("", "notes add 'No nuts.' --kind constraint"),
     "changeProfileEntry": Row(),
     "pinProfileEntry": Row("", "notes pin 3.0"),
     "editProfileEntry": Row("", "notes edit 3.0 'Always answer in French.'"),
     "retireProfileEntry": Row("", "notes delete 3.0"),
     "listTopics": Row("topic-0001"),
-    "listDocuments": Row("topic-0001", "topics list"),
+    "listDocuments": Row("topic-0001", "build topics"),
     "getTopic": Row(
         "Lisbon",
-        "topics show topic-0001",
+        "build topics show topic-0001",
         {
             "topics_grep": {"pattern": "Lisbon"},
             "topics_grep_doc": {"doc_id": "topic-0001", "pattern": "Lisbon"},
@@ -63,17 +63,17 @@ ROWS = {
             "topics_list_docs": {},
         },
     ),
-    "editTopic": Row("", "topics edit CURRENT"),
-    "exportTopics": Row("", "topics export {folder}"),
-    "listChunks": Row("", "chunks"),
-    "listThemes": Row("Lisbon", "themes"),
-    "listEpisodes": Row("Lisbon", "episodes"),
-    "getStats": Row("messages", "stats"),
-    "getUsage": Row("", "usage"),
-    "check": Row("", "check"),
+    "editTopic": Row(),
+    "exportTopics": Row("", "build topics export {folder}"),
+    "listChunks": Row("", "build chunks"),
+    "listThemes": Row("Lisbon", "build themes"),
+    "listEpisodes": Row("Lisbon", "build episodes"),
+    "getStats": Row("messages", "admin stats"),
+    "getUsage": Row("", "admin usage"),
+    "check": Row("", "admin check"),
     "maintain": Row("", "maintain --view notes"),
-    "rebuild": Row("messages", "rebuild messages --show"),
-    "retention": Row("everything stays", "retention"),
+    "rebuild": Row("messages", "build rebuild messages --show"),
+    "retention": Row("everything stays", "admin retention"),
 }
 BY_REST = [operation for operation in OPERATIONS if operation.rest]
 BY_CLI = [operation for operation in OPERATIONS if operation.cli]
@@ -94,12 +94,7 @@ def run(house, command, user, tmp_path):
     """What a command does."""
     (tmp_path / "talk.jsonl").write_text('{"content": "Hello."}', encoding="utf-8")
     places = {"talk": tmp_path / "talk.jsonl", "folder": tmp_path / "out"}
-    environment = {
-        "ZIBALDONE_MEMORY": str(house.home),
-        "ZIBALDONE_USER": user,
-        "EDITOR": "true",
-        "VISUAL": "",
-    }
+    environment = {"ZIBALDONE_MEMORY": str(house.home), "ZIBALDONE_USER": user}
     return CliRunner().invoke(app, shlex.split(command.format(**places)), env=environment)
 
 

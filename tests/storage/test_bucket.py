@@ -168,10 +168,10 @@ def test_what_names_no_bucket(tmp_path, url):
 def test_the_environment_names_the_bucket(run, bucket, tmp_path):
     """ZIBALDONE_BLOCKS, once: a process without it knows by then."""
     assert run("add", "Rye bread.", "--user", "ann", env={"ZIBALDONE_BLOCKS": bucket.url})[0] == 0
-    assert run("stats")[0] == 0
+    assert run("admin", "stats")[0] == 0
     with Memory(tmp_path / "memory", embedder=EMBEDDER) as memory:
         assert memory._database.bucket is not None
-    code, _, error = run("stats", env={"ZIBALDONE_BLOCKS": "s3://elsewhere"})
+    code, _, error = run("admin", "stats", env={"ZIBALDONE_BLOCKS": "s3://elsewhere"})
     assert (code != 0, "s3://memories/tests" in error) == (True, True)
 
 

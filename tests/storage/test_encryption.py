@@ -123,7 +123,7 @@ def test_a_saved_index_is_opened(encrypted, monkeypatch):
         (KEY, PHRASE, WrongKey, "not that of"),
         (PHRASE, PHRASE + "!", WrongKey, "not that of"),
         (PHRASE, KEY, WrongKey, "not that of"),
-        (None, KEY, NotEncrypted, "zibaldone encrypt"),
+        (None, KEY, NotEncrypted, "zibaldone admin encrypt"),
     ],
 )
 def test_who_may_not_open_it(encrypted, made_with, opened_with, error, says):

@@ -222,7 +222,7 @@ def test_a_memory_is_served_as_ever(served_url, monkeypatch):
 @pytest.mark.parametrize("key", [None, "another" * 8])
 def test_without_the_key_nothing_opens(served_url, key):
     """The error names the variable and the command."""
-    with pytest.raises(StorageUnusable, match=r"ZIBALDONE_WALL_KEY .* 'zibaldone wall serving'"):
+    with pytest.raises(StorageUnusable, match=r"ZIBALDONE_WALL_KEY .* 'zibaldone admin wall serving'"):
         open_database(served_url, busy_timeout_s=5, wall_key=key)
 
 

@@ -39,9 +39,9 @@ class Config:
     given once, the memory knows it. Without one they are beside the rows. With `user_keys`, a folder apart
     from the memory or "s3://bucket/prefix", the words of each user are sealed by a key of their own that lies
     there, encrypted by the memory's key; then `forget(shred=True)` destroys it. `wall_key` is that of proofs
-    to PostgreSQL: see 'zibaldone wall'. `index_mb` is how many megabytes of memory the indexes of all users
-    take, each view's by itself; None: an eighth of the machine's. `batch_messages` is the most that a view
-    reads at a time; None: as many as suit it.
+    to PostgreSQL: see 'zibaldone admin wall'. `index_mb` is how many megabytes of memory the indexes of all
+    users take, each view's by itself; None: an eighth of the machine's. `batch_messages` is the most that a
+    view reads at a time; None: as many as suit it.
     """
 
     ceilings: Ceilings | None = None  # None: the defaults

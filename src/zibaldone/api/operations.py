@@ -172,9 +172,7 @@ _AFTER = _number("after", "Only what comes after this seq: the `next` of the pag
 _LIMIT = _number("limit", "At most so many.", PAGE, 1, LONGEST_PAGE, flags="--limit -n")
 _ENTRY = _text("entry", "Of the entry, as 'notes' lists it.", REQUIRED, flags="ID", door="cli")
 _DOCUMENT = _text("doc_id", "Of the document.", REQUIRED, flags="ID", door="cli")
-_RECORDED = (
-    Parameter("record", "path", "Answer from this folder of recordings, and keep there what is new.", **_HERE),
-    _text("on_miss", "What is not recorded: ask, leave_open, offline or error. Without a model: leave_open.", **_HERE))
+_RECORDED = Parameter("record", "path", "Answer from this folder of recordings, and keep there what is new.", **_HERE)
 _SHARED = Parameter(
     "shared", "texts", "Of what is shared with the user, only these memories; all of it unless given.", None, None, 16)
 _BUDGET: dict[str, Any] = {"least": 1, "most": 100_000, "flags": "--budget -b"}
@@ -185,6 +183,7 @@ _IN_SESSION = _text("session", "a session's name, as the headers have it", "")
 _FROM = _text("since", "from this day or time on, such as 2023-05-08", "")
 _TO = _text("until", "up to this day, or before this time", "")
 _TOKENS: dict[str, Any] = {"least": 100, "most": 8000}
+_IN_FULL = "With --json each in full."
 _NO_HIERARCHY = "nothing yet: 'zibaldone maintain --view hierarchy' makes episodes and themes"
 _TALK = (
     {"id": "chat-7/1", "content": "I moved to Lisbon in May.", "time": "2024-06-01T09:00:00Z"},
@@ -197,7 +196,6 @@ OPERATIONS: tuple[Operation, ...] = (
          _text("session", "The session of messages that name none.", least=1, flags="--session -s"),
          _text("agent", "The agent that they were said to or by.", least=1, door="rest"),
          _text("text", "The message; '-' or nothing reads it from standard input.", "-", flags="TEXT", **_HERE),
-         _flag("jsonl", "Standard input has a message a line, as JSON objects.", **_HERE),
          _text("role", "Who speaks: user, assistant, ...; else user.", **_HERE),
          _text("name", "The speaker's name.", **_HERE),
          _text("by", "Into a shared memory: the user who writes.", door="cli"),
@@ -274,7 +272,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (_text("after", "Only names that come after this one.", "", door="rest"),
          _number("limit", "At most so many.", PAGE, 1, LONGEST_PAGE, door="rest")),
         "admin", "none",
-        rest=Rest("GET", "users", "UserPage", example={"query": {"user": None, "limit": 10}}), cli=Cli("users")),
+        rest=Rest("GET", "users", "UserPage", example={"query": {"user": None, "limit": 10}}), cli=Cli("admin users")),
     Operation(
         "exportMessages", "user.export", "Stream all messages as JSON Lines, which 'zibaldone import' reads back exactly.",
         (_AGENT, Parameter("path", "path", "The file to write; '-' is standard output.", REQUIRED, flags="PATH", door="cli"),
@@ -364,36 +362,37 @@ OPERATIONS: tuple[Operation, ...] = (
         (_text("query", "What about; everything unless given.", "", flags="SUBJECT", argument="subject"), _SESSION, _SINCE,
          _UNTIL, _LIMIT),
         rest=Rest("GET", "timeline", "Timeline", asks=True, example={"query": {"query": "moving to Lisbon"}}),
-        cli=Cli("timeline", empty="nothing found{about} for user {user!r}", empty_fails=True)),
+        cli=Cli("build timeline", empty="nothing found{about} for user {user!r}", empty_fails=True)),
     Operation(
         "listGrants", "admin.grants", "List who may read, or write into, which shared memories.",
         (_text("scope", "Only this shared memory.", least=1),), whose="all",
         rest=Rest("GET", "grants", "Grants", "grants"),
-        cli=Cli("grants", empty="nothing is shared: 'zibaldone admin grant SCOPE --user NAME'")),
+        cli=Cli("admin grants", empty="nothing is shared: 'zibaldone admin grant SCOPE --user NAME'")),
     Operation(
         "grant", "admin.grant", "Let a user read a shared memory beside their own.",
         (_text("scope", "The shared memory: a user of its own, such as team:design.", REQUIRED, least=1, flags="SCOPE"),
          _flag("write", "They may write into it, too.")),
         "admin",
         rest=Rest("POST", "grants", "Grant", body="NewGrant", example={"body": {"scope": "team:design", "write": True}}),
-        cli=Cli("grant")),
+        cli=Cli("admin grant")),
     Operation(
         "revoke", "admin.revoke", "Take a grant back, at once.",
         (_text("scope", "The shared memory.", REQUIRED, least=1, flags="SCOPE"),), "admin",
-        rest=Rest("DELETE", "grants", "Grant", example={"query": {"scope": "team:design"}}), cli=Cli("revoke")),
+        rest=Rest("DELETE", "grants", "Grant", example={"query": {"scope": "team:design"}}), cli=Cli("admin revoke")),
     Operation(
         "listAudit", "admin.audit", "List who read, wrote and forgot, when and how much; never what was said.",
         (_SINCE, _number("newest", "Only the newest so many.", PAGE, 1, LONGEST_PAGE)), whose="all",
         rest=Rest("GET", "audit", "Audit", "entries", example={"query": {"newest": 20}}),
-        cli=Cli("audit", "It is noted where ZIBALDONE_AUDIT is 1, or Config(audit=True) was opened.",
+        cli=Cli("admin audit", "It is noted where ZIBALDONE_AUDIT is 1, or Config(audit=True) was opened.",
                 "nothing was noted: set ZIBALDONE_AUDIT=1", defaults={"newest": None})),
     Operation(
         "getProfile", "user.profile.entries", "List notes on the user, as text for a prompt and entry by entry.",
-        (_number("budget_tokens", "The profile as a text of at most so many tokens.", 400, **_BUDGET, passed=False),
+        (_number("budget_tokens", "The profile as a text of at most so many tokens.", 400, **_BUDGET, door="rest",
+                 passed=False),
          _text("kind", f"Only {', '.join(NOTE_KINDS[:-1])} or {NOTE_KINDS[-1]}.", door="cli"),
          _flag("every", "Also what has ended.", flags="--all", **_HERE)),
         rest=Rest("GET", "profile", "Profile", example={"query": {"budget_tokens": 200}}),
-        cli=Cli("notes", defaults={"budget_tokens": None}),
+        cli=Cli("notes"),
         tools=(Tool(
             "notes", "Read notes",
             "Notes of the user that still hold: rules, facts, people, preferences, plans, decisions. With `about`, only"
@@ -429,11 +428,11 @@ OPERATIONS: tuple[Operation, ...] = (
         rest=Rest("GET", "topics", "Topics", "topics")),
     Operation(
         "listDocuments", "user.topics.documents", "List the documents; CURRENT, what is not filed yet, comes last.",
-        cli=Cli("topics list", empty="nothing yet: 'zibaldone maintain --view topics' makes topic documents")),
+        cli=Cli("build topics", empty="nothing yet: 'zibaldone maintain --view topics' makes topic documents")),
     Operation(
         "getTopic", "user.topics.text", "Get one topic document as Markdown.", (_DOCUMENT,),
         rest=Rest("GET", "topics/{id}", "Topic", problems=(404,), example={"path": {"id": "topic-0001"}}),
-        cli=Cli("topics show"),
+        cli=Cli("build topics show", has_json=False),
         tools=(Tool("topics_grep", "Search all topic documents by a pattern"),
                Tool("topics_grep_doc", "Search one topic document by a pattern"),
                Tool("topics_search", "Search topic documents by words"),
@@ -441,42 +440,37 @@ OPERATIONS: tuple[Operation, ...] = (
                Tool("topics_read_lines", "Read lines of a topic document"))),
     Operation(
         "editTopic", "user.topics.edit", "Take over one topic document's edited text.",
-        (_DOCUMENT, _text("text", "", REQUIRED, least=1, door="rest"),
+        (_text("text", "", REQUIRED, least=1, door="rest"),
          _text("before", "As it was when the edit began: what changed since is a conflict.", door="rest")),
         "write",
         rest=Rest("PUT", "topics/{id}", "TopicEdited", body="TopicText", problems=(404,),
-                  example={"path": {"id": "topic-0001"}, "body": {"text": "Ann lives in Lisbon."}}),
-        cli=Cli("topics edit")),
+                  example={"path": {"id": "topic-0001"}, "body": {"text": "Ann lives in Lisbon."}})),
     Operation(
         "exportTopics", "user.topics.export", "Write the documents as a folder of Markdown files, with an index.",
         (Parameter("folder", "folder", "New, empty, or an earlier export.", REQUIRED, flags="DIR"),),
-        cli=Cli("topics export")),
+        cli=Cli("build topics export")),
     Operation(
-        "listChunks", "user.chunks", "Show what the chunks view remembers, or remembered.",
-        (_number("number", "Show this one's items.", flags="NUMBER", passed=False),
-         _flag("history", "Show what was superseded instead.", passed=False)),
-        cli=Cli("chunks", empty="nothing yet: 'zibaldone maintain' makes chunks of every 1024 tokens or so")),
+        "listChunks", "user.chunks", "List what the chunks view remembers.",
+        cli=Cli("build chunks", _IN_FULL, "nothing yet: 'zibaldone maintain' makes chunks of every 1024 tokens or so")),
     Operation(
         "listThemes", "user.themes", "List the themes that maintenance of the view hierarchy has made, with their facts.",
-        (_number("number", "Show this one's semantics.", flags="NUMBER", **_HERE),),
-        rest=Rest("GET", "themes", "Themes", "themes"), cli=Cli("themes", empty=_NO_HIERARCHY)),
+        rest=Rest("GET", "themes", "Themes", "themes"), cli=Cli("build themes", _IN_FULL, _NO_HIERARCHY)),
     Operation(
-        "listEpisodes", "user.episodes", "Show the hierarchy view's episodes.",
-        (_number("number", "Tell this one.", flags="NUMBER", passed=False),),
-        cli=Cli("episodes", empty=_NO_HIERARCHY)),
+        "listEpisodes", "user.episodes", "List the hierarchy view's episodes.",
+        cli=Cli("build episodes", _IN_FULL, _NO_HIERARCHY)),
     Operation(
         "getStats", "admin.stats", "Count what is stored, of one user or, for those who may, of all.", whose="all",
-        rest=Rest("GET", "stats", "Stats"), cli=Cli("stats")),
+        rest=Rest("GET", "stats", "Stats"), cli=Cli("admin stats")),
     Operation(
         "getUsage", "admin.usage", "Show what models were used for: calls, tokens and time per user, day, view and task.",
-        whose="all", cli=Cli("usage", empty="no model was used")),
+        whose="all", cli=Cli("admin usage", empty="no model was used")),
     Operation(
         "check", "admin.check", "Compare the log with everything that was made from it.", (), "admin", "none",
-        cli=Cli("check")),
+        cli=Cli("admin check")),
     Operation(
         "maintain", "maintain",
         "Let views read what they have not read yet; the server does so by itself in the background.",
-        (_VIEWS, *_RECORDED), "write", "all", "any",
+        (_VIEWS, _RECORDED), "write", "all", "any",
         rest=Rest("POST", "maintain", "Maintained", body="Maintain", body_may_be_missing=True,
                   example={"body": {"views": ["topics", "hierarchy"]}}),
         cli=Cli("maintain",
@@ -491,9 +485,9 @@ OPERATIONS: tuple[Operation, ...] = (
          _flag("discard", "Remove the build that does not serve."),
          _flag("show", "Only say which builds there are."),
          _flag("at_once", "Take the old one's place when complete: mends damage."),
-         *_RECORDED),
+         _RECORDED),
         "write", "all",
-        cli=Cli("rebuild",
+        cli=Cli("build rebuild",
                 "The models are those of the ZIBALDONE_* variables. Stopped half way, it goes on where it was.")),
     Operation(
         "retention", "user.retention", "Show or set what goes by itself in the next maintenance.",
@@ -503,7 +497,7 @@ OPERATIONS: tuple[Operation, ...] = (
          _flag("off", "Keep everything from now on."),
          _flag("dry_run", "Change nothing: show what would go now."),
          _flag("yes", "Do not ask.", flags="--yes -y")),
-        "write", cli=Cli("retention")),
+        "write", cli=Cli("admin retention")),
 )
 # fmt: on
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}

@@ -14,14 +14,14 @@ import typer
 from typer.core import TyperGroup
 
 from zibaldone.api.operations import OPERATIONS
-from zibaldone.cli import (
+from zibaldone.cli import (  # noqa: F401 - they register their commands
     asking,
     comparing,
     forgetting,
     installing,
-    made,
     mcp,
     messages,
+    notes,
     serve,
     storing,
     upkeep,
@@ -33,11 +33,7 @@ from zibaldone.cli.input import default_folder
 from zibaldone.cli.output import BAD_INPUT, MODEL_FAILED, STORAGE_FAILED
 from zibaldone.errors import MissingExtra, ModelFailed, StorageError, ZibaldoneError
 
-# Modules that register their commands.
-_RUN_HERE = (asking, comparing, forgetting, installing, made, mcp, messages, serve, storing, upkeep)
 _EPILOG = "Exit codes: 0 done; 1 nothing found; 2 bad input; 3 storage; 4 model, extra."
-
-
 _OPTIONS = (
     ("--memory PATH", "The memory's folder or database; else ZIBALDONE_MEMORY."),
     ("-u, --user NAME", "Whose memory; else ZIBALDONE_USER, else me."),
@@ -119,16 +115,7 @@ def guide(
             out.write(line)
 
 
-_GROUPS = {
-    name: typer.Typer(help=text)
-    for name, text in {
-        "topics": "Show, correct and export topic documents.",
-        "notes": "List what holds of a user; change it.",
-        "keys": "Keys of the server: make, list and revoke them.",
-        "mcp": "Serve the memory to editors and agents over MCP; print what they are to be told.",
-    }.items()
-}
-add_commands(app, (*OPERATIONS, *COMMANDS), _GROUPS)
+add_commands(app, (*OPERATIONS, *COMMANDS))
 
 
 @app.command()

@@ -56,9 +56,14 @@ SECTIONS = {
         "admin": "Users, figures, keys of the folder, workers, ...",
     },
 }
-BUILD = ("chunks", "compare", "episodes", "rebuild", "themes", "timeline", "topics")  # below `build`
-UNLISTED = ("hook",)  # what programs call
-ALIASES = {"profile": "notes", "notes retire": "notes delete"}  # of earlier versions, and not in the help
+GROUPS = {  # of commands, and the help of each
+    "notes": "List what holds of a user; change it.",
+    "keys": "Keys of the server: make, list and revoke them.",
+    "mcp": "Serve the memory to an editor or an agent; print what they are to be told.",
+    "build": SECTIONS["More"]["build"],
+    "build topics": "Show and export topic documents.",
+    "admin": SECTIONS["More"]["admin"],
+}
 
 # fmt: off
 _BLOCKS = _option(
@@ -67,10 +72,9 @@ _BLOCKS = _option(
 _SERVED = (_option("agent", "Only what this agent says and hears."),
            _flag("read_only", "Offer no tool that changes anything."))
 _MODE = "How the gateway's model gets at memory"
-_TWICE = "Close the memory before, in every process. Stopped half way, run it again."
 COMMANDS = (
     _command(
-        "worker", "Maintain whoever lags behind, until Ctrl-C: one of any number of workers, on any machines.",
+        "admin worker", "Maintain whoever lags behind, until Ctrl-C: one of any number of workers, on any machines.",
         "Each user is one worker's at a time. Of a worker that is killed others take over.",
         _option("threads", "How many users side by side.", 2, 1, "number"),
         _option("poll_s", "Seconds between two looks at who lags behind.", 5.0, 0.05, "seconds", flags="--poll"),
@@ -109,9 +113,6 @@ COMMANDS = (
         "keys revoke", "Let a key open nothing any more, at once, in a running server too.", "",
         _option("key_id", "As 'keys list' shows it.", REQUIRED, flags="ID")),
     _command(
-        "mcp", "On a terminal print the lines for clients; started by one, serve over standard input and output.", "",
-        *_SERVED, whose="user", has_json=False),
-    _command(
         "mcp serve", "Serve over standard input and output until the client goes away.", "", *_SERVED, whose="user",
         has_json=False),
     _command(
@@ -126,32 +127,26 @@ COMMANDS = (
         _flag("remove", "Take back what was written."), _flag("dry_run", "Show what would be written."),
         whose="user", has_json=False),
     _command(
-        "hook", "Answer an event of a coding agent, whose JSON comes on standard input.", "",
-        _option("event", "SessionStart, UserPromptSubmit or Stop.", REQUIRED, flags="EVENT"),
-        _option("agent", "Whose event it is.", ""), _option("given", "The JSON, in place of standard input.", "{}"),
-        whose="user", has_json=False),
+        "admin encrypt", "Encrypt the memory's folder with the key of ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY.",
+        "Close the memory before, in every process. Stopped half way, run it again. Without the key nobody can read the folder any more: keep it where the folder is not."),
+    _command("admin decrypt", "Write the memory's folder as plain files again."),
     _command(
-        "encrypt", "Encrypt the memory's folder with the key of ZIBALDONE_KEY_COMMAND or ZIBALDONE_KEY.",
-        f"{_TWICE} Without the key nobody can read the folder any more: keep it where the folder is not."),
-    _command("decrypt", "Write the memory's folder as plain files again."),
-    _command(
-        "rekey", "Give the folder another key: that of ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY.",
+        "admin rekey", "Give the folder another key: that of ZIBALDONE_NEW_KEY_COMMAND or ZIBALDONE_NEW_KEY.",
         "Where ZIBALDONE_USER_KEYS names a place of users' keys, the new key opens these from now on.\n\nWhoever has"
         " the old key and an old copy of encryption.json can still read: to be safe from them decrypt the folder and"
         " encrypt it anew.", has_json=False),
     _command(
-        "wall", "Let a role serve a memory in PostgreSQL that must prove whose rows it means.",
+        "admin wall", "Let a role serve a memory in PostgreSQL that must prove whose rows it means.",
         "Run it as the owner of the tables, with the key in ZIBALDONE_WALL_KEY_COMMAND or ZIBALDONE_WALL_KEY. Whoever"
         " opens the memory as that role needs the same key; run it again to give the role another.",
         _option("role", "A role of PostgreSQL that does not own the tables.", REQUIRED, flags="ROLE"), has_json=False),
     _command(
-        "compare", "Compare views and settings on your own log, with your questions or with some that are made from it.",
+        "build compare", "Compare views and settings on your own log, with your questions or with some that are made from it.",
         "Offline; every system takes the log in anew, in a folder that is gone afterwards.",
         _option("questions", 'A JSON object a line: {"question": "...", "evidence": [12, "words"]}; else they are made.',
                 kind="path"),
         _option("system", "Only this system: a view, views joined by '+', or a baseline.", kind="texts"),
         _option("budget", "Tokens of a recall, with commas.", "250,500,1000"),
-        _option("each", "How many questions of a kind are made.", 20, 1, "number"),
-        _flag("list", "Show the questions, too."), whose="user"),
+        whose="user"),
 )
 # fmt: on

@@ -12,7 +12,7 @@ from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.cli.input import confirmed, likely, open_memory
 from zibaldone.cli.output import NOTHING_FOUND
-from zibaldone.cli.showing import receipt_object, receipt_summary, verification_lines
+from zibaldone.cli.showing import receipt_summary, verification_lines
 from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def forget(call: CliCall) -> None:
             if kept_in is not None:
                 memory.admin.save_receipt(receipt, kept_in)
                 out.note(f"{kept_in} holds what was forgotten: verify with it, then --seal or delete it")
-    call.answer(receipt_object(receipt), receipt_summary(receipt) if receipt.messages else None)
+    call.answer(receipt, receipt_summary(receipt) if receipt.messages else None)
     if not receipt.messages:
         out.note(f"nothing found to forget for user {call.user!r}")
         raise typer.Exit(NOTHING_FOUND)
@@ -122,7 +122,7 @@ def retention(call: CliCall) -> None:
             memory.user(user).retain(wanted)
     shown = {"user": user, **out.fields_of(wanted)}
     if dry_run:
-        shown["receipts"] = list(map(receipt_object, receipts))
+        shown["receipts"] = receipts
     call.answer(shown, "\n".join((*_lines(wanted), *map(receipt_summary, receipts))))
     if dry_run and not (receipts or call.as_json):
         out.note("nothing would go now")
@@ -130,7 +130,7 @@ def retention(call: CliCall) -> None:
 
 def _without(rules: Sequence[RetentionRule], rule: RetentionRule) -> tuple[RetentionRule, ...]:
     if rule not in rules:
-        raise InvalidInput("no such rule: 'zibaldone retention' shows those that there are")
+        raise InvalidInput("no such rule: 'zibaldone admin retention' shows those that there are")
     return tuple(other for other in rules if other != rule)
 
 

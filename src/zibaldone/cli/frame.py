@@ -6,7 +6,7 @@ a function of its own, registered by `runs`; `cli/showing` has what people see o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from inspect import Parameter as Argument
@@ -18,7 +18,7 @@ import typer
 
 from zibaldone.api.operations import REQUIRED, Operation, Parameter
 from zibaldone.cli import output as out
-from zibaldone.cli.commands import ALIASES, BUILD, SECTIONS, UNLISTED
+from zibaldone.cli.commands import GROUPS
 from zibaldone.cli.input import (
     MYSELF,
     AsJson,
@@ -142,47 +142,23 @@ def _options_before(*, memory: MemoryBefore = None, user: UserBefore = None) -> 
     pass
 
 
-def add_commands(
-    app: typer.Typer, operations: Sequence[Operation], groups: Mapping[str, typer.Typer]
-) -> None:
-    """Add a command for each operation that has one; those of two words to the group of the first.
-
-    What is in no section of the help stands below `build` or `admin`, and hidden where it stood before.
-    """
-    below = {
-        name: typer.Typer(help=SECTIONS["More"][name], no_args_is_help=True, callback=_options_before)
-        for name in ("build", "admin")
-    }
-    daily = {name for section in SECTIONS.values() for name in section}
-
-    def place_of(name: str) -> typer.Typer:
-        return below["build" if name in BUILD else "admin"]
-
+def add_commands(app: typer.Typer, operations: Sequence[Operation]) -> None:
+    """Add a command for each operation that has one, to the group that its words before the last name."""
+    groups = {"": app}
+    for path, text in GROUPS.items():
+        parent, _, name = path.rpartition(" ")
+        groups[path] = typer.Typer(help=text, no_args_is_help=True, callback=_options_before)
+        groups[parent].add_typer(groups[path], name=name)
     for operation in operations:
         if operation.cli is None:
             continue
-        *group, name = operation.cli.command.split()
         command = _command(operation)
-        if group:
-            groups[group[0]].command(name)(command)
-            if name == "list":  # the group called without a command
-                groups[group[0]].callback(invoke_without_command=True)(command)
-            for alias in (alias for alias, meant in ALIASES.items() if meant == operation.cli.command):
-                groups[group[0]].command(alias.split()[1], hidden=True)(command)
-        elif name in groups:  # likewise
-            groups[name].callback(invoke_without_command=True)(command)
+        if operation.cli.command in groups:  # called without a command
+            group = groups[operation.cli.command]
+            group.callback(invoke_without_command=True, no_args_is_help=False)(command)
         else:
-            app.command(name, hidden=name not in daily)(command)
-            if name not in daily and name not in UNLISTED:
-                place_of(name).command(name)(command)
-    for name, subcommands in groups.items():
-        app.add_typer(subcommands, name=name, hidden=name not in daily)
-        if name not in daily:
-            place_of(name).add_typer(subcommands, name=name)
-    for alias in (alias for alias in ALIASES if " " not in alias):
-        app.add_typer(groups[ALIASES[alias]], name=alias, hidden=True)
-    for name, place in below.items():
-        app.add_typer(place, name=name)
+            path, _, name = operation.cli.command.rpartition(" ")
+            groups[path].command(name)(command)
 
 
 def _command(operation: Operation) -> Callable[..., None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from zibaldone.cli import output as out
-from zibaldone.cli.input import open_database
+from zibaldone.cli.input import holds_memory
 
-_EMPTY = (
+_Commands = tuple[tuple[str, str], ...]  # a command, and what it is for
+_EMPTY: _Commands = (
     ("zibaldone import FILE", "your chats: an export of ChatGPT or Claude, JSON Lines, ..."),
     ('zibaldone add "My dentist is Dr. Moss."', "one message"),
     ("zibaldone demo", "ten questions to seven months of chat, in a folder of its own"),
@@ -23,64 +24,26 @@ _FILLED = (
 _MAINTAIN = ("zibaldone maintain", "read what is new into the notes")
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """Figures of a folder."""
-
-    messages: int
-    users: tuple[str, ...]
-    newest: str
-    unread: int  # messages that the notes have not read yet
-
-
-def guide_lines(folder: Path) -> list[str]:
+def guide_lines(folder: Path) -> Iterator[str]:
     """The guide, line by line. Raises a StorageError for a folder that cannot be used."""
+    from zibaldone.api.memory import Memory
     from zibaldone.storage.database import place_shown
 
-    state = _read(folder)
-    lines = [
-        "Keeps what was said, word for word, and recalls what a question needs.",
-        "",
-        f"memory: {place_shown(folder)}",
-    ]
-    if state is None or not state.messages:
-        return [*lines, "  nothing is stored yet", "", "next:", *_commands(_EMPTY), "", _MORE]
-    held = f"{out.count(state.messages, 'message')} of {out.some(state.users, 5)}"
-    lines.append(f"  {held}, the newest of {state.newest}")
-    if state.unread:
-        lines.append(f"  {out.count(state.unread, 'message')} not read into the notes yet")
-    commands = ((_MAINTAIN,) if state.unread else ()) + _FILLED
-    return [*lines, "", "next:", *_commands(commands), "", _MORE]
-
-
-_MORE = "zibaldone --help lists every command and the exit codes; zibaldone COMMAND --help explains one."
-_BUSY_S = 0.5
-
-
-def _commands(commands: tuple[tuple[str, str], ...]) -> list[str]:
-    return [line for command, what in commands for line in (f"  {command}", f"      {what}")]
-
-
-def _read(folder: Path) -> _State | None:
-    """Figures of the log, with no model loaded; None without a memory."""
-    from sqlalchemy import func, select
-
-    from zibaldone import log
-    from zibaldone.storage.opening import is_there
-    from zibaldone.storage.schema import messages, view_states
-
-    if not is_there(folder):
-        return None
-    notes = select(view_states.c.user, view_states.c.cursor).where(
-        view_states.c.view == "notes", view_states.c.serving == 1
-    )
-    with open_database(folder, _BUSY_S) as database, database.read() as connection:
-        read = {row.user: row.cursor for row in connection.execute(notes)}
-        users = log.all_users(connection)
-        newest = connection.execute(select(func.max(messages.c.time_us))).scalar()
-        return _State(
-            messages=sum(log.count(connection, user) for user in users),
-            users=tuple(users),
-            newest="" if newest is None else log.from_us(newest).date().isoformat(),
-            unread=sum(log.count(connection, user, after=read.get(user, 0)) for user in users),
-        )
+    yield "Keeps what was said, word for word, and recalls what a question needs."
+    yield f"\nmemory: {place_shown(folder)}"
+    commands = _EMPTY
+    if holds_memory(folder):
+        with Memory.from_env(folder) as memory:
+            users, stats = memory.users(), memory.admin.stats()
+        if stats.messages:
+            commands = _FILLED
+            yield f"  {out.count(stats.messages, 'message')} of {out.some(users, 5)}"
+        if unread := next((view.lag for view in stats.views if view.view == "notes"), 0):
+            commands = (_MAINTAIN, *_FILLED)
+            yield f"  {out.count(unread, 'message')} not read into the notes yet"
+    if commands == _EMPTY:
+        yield "  nothing is stored yet"
+    yield "\nnext:"
+    for command, what in commands:
+        yield f"  {command}\n      {what}"
+    yield "\nzibaldone --help lists every command and the exit codes; zibaldone COMMAND --help explains one."

@@ -15,13 +15,15 @@ import json
 import os
 import sys
 import time
-from contextlib import redirect_stderr
+from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zibaldone.errors import ZibaldoneError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from zibaldone.api.memory import Memory
     from zibaldone.core import Message
@@ -39,20 +41,35 @@ _SPEAKERS = ("user", "assistant")
 _FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, by agent
 
 
-def run(arguments: Sequence[str], program: Callable[[list[str]], int]) -> None:
-    """Answer an event; log what fails. `program` is the command line; it gives the exit code."""
-    errors = io.StringIO()
+def run(arguments: Sequence[str]) -> None:
+    """Answer an event; log what fails."""
     try:
-        if _mode() == "off":
-            return
-        words = ["hook", *arguments, "--given", sys.stdin.buffer.read().decode(errors="replace")]
-        with redirect_stderr(errors):
-            code = program(words)
-        if code:
-            _log(arguments, errors.getvalue())
-        sys.stdout.flush()
+        if _mode() != "off":
+            _answer(arguments)
+            sys.stdout.flush()
+    except ZibaldoneError as error:
+        _log(arguments, f"error: {error}")
     except BaseException as error:  # noqa: BLE001 - the border of a program that has to go on
         _log(arguments, type(error).__name__)  # its text may quote what was said
+
+
+def _answer(arguments: Sequence[str]) -> None:
+    from zibaldone.cli.input import default_folder
+    from zibaldone.core import MYSELF
+    from zibaldone.log.audit import acting
+
+    parser = ArgumentParser("zibaldone hook", description="Answer an event, whose JSON is standard input.")
+    parser.add_argument("event", choices=EVENTS)
+    parser.add_argument("--agent", default="", help="whose event it is")
+    parser.add_argument("--user", default=os.environ.get("ZIBALDONE_USER") or MYSELF)
+    parser.add_argument("--memory", default=os.environ.get("ZIBALDONE_MEMORY") or default_folder(), type=Path)
+    given = parser.parse_args(arguments)
+    event = _Event(given.event, given.agent, json.loads(sys.stdin.buffer.read().decode(errors="replace")))
+    with acting("cli"):
+        text = _answered(event, given.user, given.memory)
+    if text:
+        output = {"hookEventName": event.name, "additionalContext": text}
+        print(json.dumps({"hookSpecificOutput": output}))
 
 
 def _mode() -> str:
@@ -94,12 +111,11 @@ class _Event:
         return value if isinstance(value, str) else ""
 
 
-def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> str:
-    """Do what an event is for; returns the JSON for its program, "" where there is nothing to say."""
+def _answered(event: _Event, user: str, folder: Path) -> str:
+    """Do what an event is for; the context for its program, "" where there is nothing to say."""
     from zibaldone.cli.input import holds_memory, open_memory
 
-    event = _Event(name, agent, json.loads(given))
-    if name == "Stop":
+    if event.name == "Stop":
         if _mode() != "recall" and (turns := list(_turns(event))):
             with open_memory(folder, create=True) as memory:
                 earlier = turns[-_NEWEST].id if len(turns) > _NEWEST else None
@@ -110,10 +126,7 @@ def answered(name: str, agent: str, given: str, *, user: str, folder: Path) -> s
     if _mode() == "store" or not holds_memory(folder):
         return ""
     with open_memory(folder) as memory:
-        text = _rules(memory, user) if name == "SessionStart" else _recalled(memory, user, event)
-    if not text:
-        return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+        return _rules(memory, user) if event.name == "SessionStart" else _recalled(memory, user, event)
 
 
 def _recalled(memory: Memory, user: str, event: _Event) -> str:

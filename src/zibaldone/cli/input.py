@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -18,7 +15,6 @@ from zibaldone.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
-    from zibaldone.storage.database import Database
 
 
 def default_folder() -> Path:
@@ -72,22 +68,6 @@ def open_memory(folder: Path, *, create: bool = False, **options: Any) -> Memory
     from zibaldone.api.memory import Memory
 
     return Memory.from_env(folder, **options)
-
-
-@contextmanager
-def open_database(folder: Path, busy_timeout_s: float) -> Iterator[Database]:
-    """The memory's database alone, opened by the environment's keys; no model is loaded."""
-    from zibaldone.api import settings
-    from zibaldone.storage import opening
-
-    keys = {"key": settings.key(), "wall_key": settings.key("WALL_KEY")}
-    database = opening.open_database(
-        folder.expanduser(), busy_timeout_s=busy_timeout_s, user_keys=settings.text("USER_KEYS"), **keys
-    )
-    try:
-        yield database
-    finally:
-        database.close()
 
 
 def check_user(opened: Memory, user: str | None) -> None:
@@ -155,22 +135,6 @@ def standard_input_file() -> BinaryIO:
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give a file")
     return sys.stdin.buffer
-
-
-def json_lines(text: str) -> list[dict[str, Any]]:
-    """A JSON object for each line that is not blank. Raises InvalidInput with the line."""
-    given = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"line {number} of standard input is not JSON: {error}") from error
-        if not isinstance(message, dict):
-            raise InvalidInput(f"line {number} of standard input is not a JSON object: {line[:60]!r}")
-        given.append(message)
-    return given
 
 
 def confirmed(what: str) -> bool:

@@ -9,15 +9,8 @@ import typer
 
 from zibaldone.cli import output as out
 from zibaldone.cli import showing
-from zibaldone.cli.frame import AS_JSON, CliCall, runs
-from zibaldone.cli.input import (
-    MYSELF,
-    holds_memory,
-    json_lines,
-    open_memory,
-    standard_input,
-    standard_input_file,
-)
+from zibaldone.cli.frame import CliCall, runs
+from zibaldone.cli.input import MYSELF, holds_memory, open_memory, standard_input, standard_input_file
 from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,21 +19,16 @@ if TYPE_CHECKING:
 
 @runs("addMessages")
 def add(call: CliCall) -> None:
-    """Store a message, or a message for each line of standard input."""
-    text, message = call.given["text"], {name: call.given[name] for name in ("role", "name", "time")}
-    if call.given["jsonl"] and (text != "-" or any(value is not None for value in message.values())):
-        raise InvalidInput("--jsonl reads messages from standard input: no text, --role, --name or --time")
-    if call.given["jsonl"]:
-        given = json_lines(standard_input())
-    else:
-        content = standard_input().rstrip("\r\n") if text == "-" else text
-        if not content.strip():
-            raise InvalidInput("nothing to add: the text is empty")
-        given = [{"content": content, **message}]
+    """Store a message. 'zibaldone import -' reads many from standard input."""
+    text = call.given["text"]
+    content = standard_input().rstrip("\r\n") if text == "-" else text
+    if not content.strip():
+        raise InvalidInput("nothing to add: the text is empty")
+    message = {name: call.given[name] for name in ("role", "name", "time")}
     with open_memory(call.folder, create=True) as memory:
-        stored = call.run(memory, messages=given)
+        stored = call.run(memory, messages=[{"content": content, **message}])
     if call.as_json:
-        out.write_json({"user": call.user, "messages": showing.message_objects(stored)})
+        out.write_json({"user": call.user, "messages": stored})
     else:
         showing.write_messages(call, stored)
 
@@ -60,7 +48,7 @@ def import_(call: CliCall) -> None:
         with OpenedSource(given) as source:
             read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
             must_be_readable(read)
-    bar_of = out.progress("importing", shown=not call.as_json, of_bytes=True)
+    bar_of = out.progress("importing", shown=not call.as_json)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}
         try:
@@ -100,7 +88,7 @@ def show(call: CliCall) -> None:
         of_session = Filter(session=versions[0].session)
         within = memory.messages(user=call.whose, filter=of_session) if around else []
     if call.as_json:
-        out.write_json(AS_JSON["showMessage"](versions))
+        out.write_json(versions)
         return
     place = next((i for i, message in enumerate(within) if message.seq == versions[0].seq), 0)
     before, after = within[max(0, place - around) : place], within[place + 1 : place + 1 + around]

@@ -139,7 +139,7 @@ def _is_short(cell: str) -> bool:
 
 
 @contextmanager
-def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Callable[[int, int], None]]:
+def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; give what is yielded (done, total).
 
     Where that is no terminal, a plain line every few seconds of what takes longer than two.
@@ -150,24 +150,21 @@ def progress(label: str, *, shown: bool, of_bytes: bool = False) -> Iterator[Cal
     if not shown:
         yield lambda _done, _total: None
     elif not console.is_terminal:
-        yield _plain_progress(label, of_bytes=of_bytes)
+        yield _plain_progress(label)
     else:
-        counted = bars.DownloadColumn() if of_bytes else bars.MofNCompleteColumn()
-        columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), counted)
-        with bars.Progress(*columns, bars.TimeRemainingColumn(), console=console, transient=True) as bar:
+        with bars.Progress(console=console, transient=True) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _plain_progress(label: str, *, of_bytes: bool) -> Callable[[int, int], None]:
+def _plain_progress(label: str) -> Callable[[int, int], None]:
     next_line = monotonic() + _WORTH_TELLING_S
 
     def show(done: int, total: int) -> None:
         nonlocal next_line
         if (now := monotonic()) >= next_line:
             next_line = now + _WORTH_TELLING_S
-            whole = f"{total / 1e6:.0f} MB" if of_bytes else f"{total:,}"
-            note(f"{label}: {100 * done // max(total, 1)} % of {whole}" if total else label)
+            note(f"{label}: {100 * done // total} %" if total else label)
 
     return show
 

@@ -11,18 +11,17 @@ from zibaldone.cli.frame import AS_JSON, SHOWN, CliCall, shows
 from zibaldone.cli.output import count, short, some
 
 if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from zibaldone.api.documents import TopicsExported
     from zibaldone.core import Evidence, Message
     from zibaldone.engine.forgetting import Receipt
     from zibaldone.engine.imports import Imported
     from zibaldone.engine.verification.receipts import Verification
-    from zibaldone.log import Session
     from zibaldone.log.audit import AuditEntry
     from zibaldone.log.grants import Grant
     from zibaldone.recall.result import Recall
     from zibaldone.views.base import Counted
-    from zibaldone.views.chunks.chunk import Past, StoredChunk
-    from zibaldone.views.hierarchy.nodes import Episode
-    from zibaldone.views.hierarchy.themes import Theme
     from zibaldone.views.notes import UserNote
     from zibaldone.views.topics.markdown.document import Document
 
@@ -55,6 +54,10 @@ def _passage_row(passage: Evidence) -> Sequence[object]:
     return day, passage.session, sources, passage.speaker or "", text
 
 
+def _days(first: datetime, last: datetime) -> tuple[date, date]:
+    return first.date(), last.date()
+
+
 def _may(grant: Grant) -> str:
     return "read and write" if grant.write else "read"
 
@@ -64,17 +67,33 @@ def _audit_row(entry: AuditEntry) -> Sequence[object]:
     return f"{entry.time:%Y-%m-%d %H:%M:%S}", *("" if value is None else value for value in values)
 
 
+_TOPICS = ("id", "entries", "tokens", "title", "summary")
 _AUDIT = ("time", "user", "number", "action", "operation", "door", "key", "count")
 _TABLES: dict[str, tuple[Sequence[str], Callable[[Any], Sequence[object]]]] = {
     "getProfile": (("id", "kind", "date", "", "entry"), _note_row),
-    "listDocuments": (("id", "entries", "tokens", "title", "summary"), _document_row),
+    "listDocuments": (_TOPICS, _document_row),
+    "listChunks": (
+        ("chunk", "from", "to", "items", "tokens", "summary"),
+        lambda held: (held.id, *_days(held.first, held.last), len(held.items), held.tokens, held.summary),
+    ),
     "listThemes": (
         ("theme", "semantics", "from", "to", "name"),
-        lambda held: (held.id, len(held.semantics), held.start.date(), held.end.date(), held.name),
+        lambda held: (held.id, len(held.semantics), *_days(held.start, held.end), held.name),
     ),
     "listEpisodes": (
         ("episode", "session", "messages", "title"),
         lambda held: (held.id, held.session, len(held.seqs), held.title),
+    ),
+    "listSessions": (
+        ("session", "messages", "first seq", "last seq", "from", "to", "title"),
+        lambda held: (
+            held.session,
+            held.messages,
+            held.first_seq,
+            held.last_seq,
+            *_days(held.start, held.end),
+            short(held.title),
+        ),
     ),
     "listAudit": (_AUDIT, _audit_row),
     "listGrants": (
@@ -90,28 +109,9 @@ def _table(call: CliCall, held: Any) -> None:
 
 
 SHOWN.update(dict.fromkeys(_TABLES, _table))
+AS_JSON["listDocuments"] = lambda held: [dict(zip(_TOPICS, _document_row(doc), strict=True)) for doc in held]
 for _name in ("addProfileEntry", "pinProfileEntry", "editProfileEntry", "retireProfileEntry"):
     SHOWN[_name] = lambda _, note: out.table(*_TABLES["getProfile"][0], rows=[_note_row(note)])
-
-
-@shows("listChunks")
-def _chunks(call: CliCall, held: Sequence[Any]) -> None:
-    if call.given["history"]:
-        for entry in held:
-            out.write(_past_line(entry))
-        return
-    rows = (
-        (
-            chunk.id,
-            chunk.first.date(),
-            chunk.last.date(),
-            len(chunk.items),
-            f"{chunk.tokens} of {chunk.raw_tokens}",
-            chunk.summary,
-        )
-        for chunk in held
-    )
-    out.table("chunk", "from", "to", "items", "tokens", "summary", rows=rows)
 
 
 @shows("search")
@@ -126,35 +126,7 @@ def _usage(_: CliCall, used: Sequence[Any]) -> None:
     out.table(*heads, rows=(list(asdict(row).values()) for row in used))
 
 
-@shows("listSessions")
-def _sessions(_: CliCall, sessions: Sequence[Session]) -> None:
-    """Write a row for each session, with titles where any has one."""
-    titled = any(held.title for held in sessions)
-    rows = []
-    for held in sessions:
-        title = (short(held.title),) if titled else ()
-        seqs, days = (held.first_seq, held.last_seq), (held.start.date(), held.end.date())
-        rows.append((held.session, *title, held.messages, *seqs, *days))
-    heads = ("title",) if titled else ()
-    out.table("session", *heads, "messages", "first seq", "last seq", "from", "to", rows=rows)
-
-
 # Messages
-
-
-def message_object(message: Message) -> dict[str, object]:
-    """A message with the fields of an exported line, the empty ones too, and its seq in front."""
-    from zibaldone.importers.export import to_object
-
-    return {"seq": message.seq, **to_object(message)}
-
-
-def message_objects(messages: Sequence[Message]) -> list[dict[str, object]]:
-    """Messages as JSON."""
-    return list(map(message_object, messages))
-
-
-AS_JSON["listMessages"] = AS_JSON["showMessage"] = message_objects
 
 
 def message_line(message: Message) -> str:
@@ -247,6 +219,16 @@ def write_reasons(recalled: Recall) -> None:
     out.table("rank", "decision", "view", "messages", "tokens", "channels", "why", "text", rows=rows)
 
 
+@shows("getTopic")
+def _topic(_: CliCall, text: str) -> None:
+    out.write(text.rstrip("\n"))
+
+
+@shows("exportTopics")
+def _exported(_: CliCall, done: TopicsExported) -> None:
+    out.write(f"{count(len(done.files) - 1, 'document')} written to {done.folder}")
+
+
 @shows("timeline")
 def _timeline(_: CliCall, lines: Any) -> None:
     from zibaldone.recall.timeline import text_of
@@ -281,11 +263,6 @@ def refused_lines(done: Imported) -> Iterator[str]:
         yield ": ".join(part for part in ("not imported", which, refused.where, refused.why) if part)
     if done.refusals > _MOST_REFUSED:
         yield f"and {done.refusals - _MOST_REFUSED} more: --json lists them"
-
-
-def receipt_object(receipt: Receipt) -> dict[str, object]:
-    """A receipt as JSON, with the number of messages."""
-    return {"messages": receipt.messages, **out.fields_of(receipt)}
 
 
 def receipt_summary(receipt: Receipt) -> str:
@@ -348,65 +325,3 @@ def _stats(call: CliCall, stats: Any) -> None:
 def counts_in(counts: Sequence[Counted]) -> str:
     """Rows of each kind."""
     return ", ".join(f"{counted.rows} {counted.kind}" for counted in counts) or "empty"
-
-
-# What views made, one thing in full
-
-
-def document_object(document: Document) -> dict[str, object]:
-    """A topic document as JSON, without its text."""
-    names = ("id", "entries", "tokens", "title", "summary")
-    created = str(document.created_time or "") or None
-    return {**dict(zip(names, _document_row(document), strict=True)), "created": created}
-
-
-AS_JSON["listDocuments"] = lambda documents: list(map(document_object, documents))
-
-
-def chunk_lines(chunk: StoredChunk) -> list[str]:
-    """Show a chunk in full."""
-    made = f"made by {chunk.made_by}, version {chunk.version}"
-    tokens = f"{chunk.tokens} of {chunk.raw_tokens} tokens"
-    return [
-        f"chunk {chunk.id}, {chunk.first.date()} to {chunk.last.date()}, {tokens}",
-        f"summary: {chunk.summary}",
-        f"keywords: {', '.join(chunk.keywords[:16])}",
-        f"entities: {', '.join(chunk.entities)}",
-        made + (f"; {chunk.degraded}" if chunk.degraded else ""),
-        "",
-        *(
-            f"[{', '.join(map(str, item.sources))}] {f'{item.speaker}: ' if item.speaker else ''}{item.text}"
-            for item in chunk.items
-        ),
-    ]
-
-
-def _past_line(entry: Past) -> str:
-    """Show a superseded item in a line."""
-    by = ", ".join(map(str, entry.by_sources))
-    was = ", ".join(map(str, entry.item.sources))
-    return f"chunk {entry.chunk}, messages {was}: {entry.item.text!r} ({entry.reason} by message {by})"
-
-
-def theme_lines(theme: Theme) -> list[str]:
-    """Show a theme in full."""
-    near = ", ".join(map(str, theme.near[:5]))
-    return [
-        f"theme {theme.id}: {theme.name}" + (f" (near: {near})" if near else ""),
-        *(
-            f"[{', '.join(map(str, semantic.seqs))}] {semantic.time.date()} {semantic.text}"
-            for semantic in theme.semantics
-        ),
-    ]
-
-
-def episode_lines(episode: Episode) -> list[str]:
-    """Show an episode in full."""
-    made = f"made by {episode.made_by}" if episode.made_by else "made without a model"
-    made += f"; {episode.degraded}" if episode.degraded else ""
-    return [
-        f"episode {episode.id}: {episode.title}",
-        f"session {episode.session}, messages {episode.seqs[0]} to {episode.seqs[-1]}, {made}",
-        "",
-        episode.narrative,
-    ]

@@ -10,14 +10,8 @@ def main() -> None:
     if sys.argv[1:2] == ["hook"]:
         from zibaldone.cli import hook
 
-        hook.run(sys.argv[2:], _run)
+        hook.run(sys.argv[2:])
     else:
         from zibaldone.cli.app import app
 
         app()
-
-
-def _run(arguments: list[str]) -> int:
-    from zibaldone.cli.app import app
-
-    return app(args=arguments, prog_name="zibaldone", standalone_mode=False) or 0

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 _BUSY_S = 30.0
 
 
-@runs("encrypt")
+@runs("admin encrypt")
 def encrypt(call: CliCall) -> None:
     from zibaldone.storage.converting import encrypt_folder
 
     _show(call, encrypt_folder(_folder(call.folder), _key()))
 
 
-@runs("decrypt")
+@runs("admin decrypt")
 def decrypt(call: CliCall) -> None:
     from zibaldone.storage.converting import decrypt_folder
 
     _show(call, decrypt_folder(_folder(call.folder), _key()))
 
 
-@runs("rekey")
+@runs("admin rekey")
 def rekey(call: CliCall) -> None:
     from zibaldone.api import settings
     from zibaldone.storage.converting import change_key
@@ -78,7 +78,7 @@ def _show(call: CliCall, converted: Converted) -> None:
     call.answer(converted, "\n".join(lines))
 
 
-@runs("wall")
+@runs("admin wall")
 def wall(call: CliCall) -> None:
     from zibaldone.api import settings
     from zibaldone.storage.database import url_in

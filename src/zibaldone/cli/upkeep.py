@@ -25,20 +25,18 @@ if TYPE_CHECKING:
 _STEPS = ("diff", "switch", "rollback", "discard", "show", "at_once")
 
 
-def recorded(folder: Path | None, on_miss: str | None) -> ChatModel | None:
+def _recorded(folder: Path | None) -> ChatModel | None:
     """The environment's chat model, behind a folder of recordings where one is given."""
     from zibaldone.api import settings
     from zibaldone.models.recorded import RecordedModel
 
     chat = settings.chat()
     if folder is None:
-        if on_miss is not None:
-            raise InvalidInput("--on-miss says what becomes of what is not recorded: give --record DIR too")
         return chat
-    return RecordedModel(folder, chat, on_miss or ("ask" if chat else "leave_open"))  # type: ignore[arg-type] # checked there
+    return RecordedModel(folder, chat, "ask" if chat else "leave_open")
 
 
-@runs("worker")
+@runs("admin worker")
 def worker(call: CliCall) -> None:
     import signal
     import threading
@@ -61,7 +59,7 @@ def worker(call: CliCall) -> None:
 @runs("maintain")
 def maintain(call: CliCall) -> None:
     """Let the views read what is new, of one user or of all, and put their storage in order."""
-    chat = recorded(call.given["record"], call.given["on_miss"])
+    chat = _recorded(call.given["record"])
     bar_of = out.progress("maintaining", shown=not call.as_json)
     with call.opened(chat=chat) as memory, bar_of as progress:
         done = call.run(memory, progress=progress)
@@ -104,7 +102,7 @@ def rebuild(call: CliCall) -> None:
         first, second = (step.replace("_", "-") for step in chosen[:2])
         raise InvalidInput(f"one thing at a time: --{first} or --{second}")
     step = chosen[0] if chosen else "build"
-    with call.opened(chat=recorded(given["record"], given["on_miss"])) as memory:
+    with call.opened(chat=_recorded(given["record"])) as memory:
         users = memory.users() if call.user is None else [call.user]
         done = [_done(call, memory, name, step) for name in users]
     call.answer(done, "\n".join(line for result in done for line in _lines(result)) or None)

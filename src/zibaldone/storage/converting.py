@@ -79,7 +79,7 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
     with _converting(folder):
         if (folder / HEADER).exists():
             raise InvalidInput(
-                f"{str(folder)!r} is encrypted already: 'zibaldone rekey' gives it another key"
+                f"{str(folder)!r} is encrypted already: 'zibaldone admin rekey' gives it another key"
             )
         plain = database_file(folder)
         if not plain.exists():

@@ -101,7 +101,7 @@ def folder_keys(folder: Path, key: str | bytes | None, *, is_plain: bool) -> Fol
             return None
         if is_plain:
             raise NotEncrypted(
-                f"{str(folder)!r} is not encrypted: open it without a key, or run 'zibaldone encrypt' first"
+                f"{str(folder)!r} is not encrypted: open it without a key, or run 'zibaldone admin encrypt'"
             )
         keys, text = new_header(key)
         if put_header(folder, text):

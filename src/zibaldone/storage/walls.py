@@ -159,7 +159,7 @@ def check_role(connection: Connection) -> None:
     if meant is None:
         raise StorageUnusable(
             f"the role {role!r} does not own the tables and proves nothing: set ZIBALDONE_WALL_KEY to the key"
-            f" with which their owner ran 'zibaldone wall {role}'"
+            f" with which their owner ran 'zibaldone admin wall {role}'"
         )
     _refuse_ways_round(connection, role)
 

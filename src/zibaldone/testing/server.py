@@ -15,6 +15,7 @@ from typing import Any
 
 from zibaldone.testing.fakes import HashEmbedder
 
+_DIMENSION = 64  # of vectors, where a request names none
 Answering = Callable[[Mapping[str, Any]], str | Mapping[str, Any]]
 
 
@@ -47,24 +48,12 @@ class FakeOpenAIServer:
     `always` happens to every request.
     """
 
-    def __init__(
-        self,
-        answer: Answering | None = None,
-        *,
-        api_key: str | None = None,
-        dimension: int = 8,
-        retry_after: str = "0.01",
-        always: Misbehaviour | None = None,
-        takes_schemas: bool = True,
-    ) -> None:
+    def __init__(self, answer: Answering | None = None, *, always: Misbehaviour | None = None) -> None:
         self.answer: Answering = answer or least_answer
-        self.api_key, self.retry_after, self.always = api_key, retry_after, always
-        self.takes_schemas = takes_schemas
+        self.always = always
         self.misbehave: deque[Misbehaviour] = deque()
         self.requests: list[Mapping[str, Any]] = []  # bodies, in the order in which they came
-        self.paths: list[str] = []
         self.trickle_s = 0.05  # between two bytes
-        self._embedder = HashEmbedder(dimension)
         self._closing = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -90,10 +79,9 @@ class FakeOpenAIServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _next(self, path: str, body: Mapping[str, Any]) -> Misbehaviour | None:
+    def _next(self, body: Mapping[str, Any]) -> Misbehaviour | None:
         with self._lock:
             self.requests.append(body)
-            self.paths.append(path)
             return self.misbehave.popleft() if self.misbehave else self.always
 
     def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - `self` is the handler's, below
@@ -114,18 +102,14 @@ class FakeOpenAIServer:
                 except ValueError:
                     self._error(400, "the body is not JSON")
                     return
-                misbehaviour = server._next(self.path, body)
-                if server.api_key and self.headers.get("Authorization") != f"Bearer {server.api_key}":
-                    self._error(401, "Incorrect API key provided")
-                elif fault := _fault(self.path, body):
+                misbehaviour = server._next(body)
+                if fault := _fault(self.path, body):
                     self._error(400, fault)
                 elif misbehaviour in _STATUSES:
                     self._error(*_STATUSES[misbehaviour])
                 elif misbehaviour is Misbehaviour.HANG:
                     server._closing.wait()
                     self.close_connection = True
-                elif "response_format" in body and not server.takes_schemas:
-                    self._error(*_STATUSES[Misbehaviour.NO_SCHEMAS])
                 elif self.path.endswith("/embeddings"):
                     self._finish(server._embeddings(body), misbehaviour)
                 elif body.get("stream"):
@@ -184,7 +168,7 @@ class FakeOpenAIServer:
 
             def _error(self, status: int, message: str) -> None:
                 kind = "invalid_request_error" if status < 500 else "server_error"
-                extra = {"Retry-After": server.retry_after} if status == 429 else {}
+                extra = {"Retry-After": "0.01"} if status == 429 else {}
                 self._send(status, {"error": {"message": message, "type": kind, "code": None}}, extra)
 
             def _send(
@@ -245,8 +229,7 @@ class FakeOpenAIServer:
 
     def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-        embedder = HashEmbedder(body["dimensions"]) if "dimensions" in body else self._embedder
-        vectors = embedder.embed(texts)
+        vectors = HashEmbedder(body.get("dimensions", _DIMENSION)).embed(texts)
         return {
             "object": "list",
             "model": body["model"],

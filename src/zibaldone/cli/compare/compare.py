@@ -12,18 +12,14 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import fmean, median
 
-from rich.table import Table
-
 from zibaldone.api.memory import Memory
 from zibaldone.cli.compare.evidence import Mean, share_found
-from zibaldone.cli.compare.questions import MOST_OF_A_KIND, OwnQuestion, made_questions, read_questions
+from zibaldone.cli.compare.questions import OwnQuestion, made_questions, read_questions
 from zibaldone.cli.compare.systems import Equipment, check_systems, make_system
-from zibaldone.cli.compare.table import Column, error, share, tabulate
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
 from zibaldone.storage.encryption import KEY_BYTES
@@ -54,20 +50,6 @@ class Comparison:
     are_made: bool  # from the log; False: they are the user's
     rows: tuple[ComparedRow, ...]
 
-    def table(self) -> Table:
-        """A row for each system and budget."""
-        columns = [
-            Column("system", lambda row: row.system, left=True),
-            Column("budget", lambda row: row.budget_tokens),
-            Column("evidence", lambda row: share(row.evidence_recall)),
-            Column("", lambda row: error(row.evidence_recall)),
-            *(Column(kind, partial(_share_of, kind)) for kind in self.rows[0].by_kind),
-            Column("tokens", lambda row: row.tokens_mean, ".0f"),
-            Column("ms", lambda row: row.recall_ms, ".1f"),
-        ]
-        count = f"{len(self.questions):,} questions"
-        return tabulate(f"log of {self.user}: share of the evidence recalled ({count})", columns, self.rows)
-
 
 def compare(
     memory: Memory,
@@ -76,7 +58,6 @@ def compare(
     questions: Path | None = None,
     systems: Sequence[str] = SYSTEMS,
     budgets_tokens: Sequence[int] = BUDGETS_TOKENS,
-    most_of_a_kind: int = MOST_OF_A_KIND,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Comparison:
     """Ask each system at each budget; `questions` is a file of the user's, else they are made from the log.
@@ -87,7 +68,7 @@ def compare(
     stored = memory.messages(user=user)
     if not stored:
         raise InvalidInput(f"user {user!r} has no messages: nothing to compare on")
-    own = read_questions(questions, stored) if questions else made_questions(stored, most_of_a_kind)
+    own = read_questions(questions, stored) if questions else made_questions(stored)
     rows: list[ComparedRow] = []
     memory.path.mkdir(parents=True, exist_ok=True)  # beside a database on a server there may be none yet
     with tempfile.TemporaryDirectory(dir=memory.path, prefix="comparing-") as folder:
@@ -127,7 +108,3 @@ def _rows(
             yield ComparedRow(name, budget, everything, by_kind, fmean(tokens), median(times))
     finally:
         system.close()
-
-
-def _share_of(kind: str, row: ComparedRow) -> str:
-    return share(row.by_kind[kind])

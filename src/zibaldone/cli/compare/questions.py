@@ -11,12 +11,14 @@ they lose, and flatter all that searches by words: figures of made questions and
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidInput
@@ -40,13 +42,22 @@ class OwnQuestion:
     seqs: tuple[int, ...] = ()  # of the messages that hold it, where the question was made of one
 
 
+class GivenQuestion(BaseModel):
+    """A line of a file of questions; evidence are seqs, or texts that are not blank."""
+
+    model_config = ConfigDict(strict=True)
+    question: str
+    evidence: list[int | Annotated[str, Field(pattern=r"\S")]] = []
+    kind: str = OWN
+
+
 def read_questions(path: Path, messages: Sequence[Message]) -> list[OwnQuestion]:
     """A JSON object a line: {"question": "...", "evidence": [12, "words of an answer"], "kind": "..."}.
 
     Evidence are seqs of messages, whose whole text is wanted, and texts, whose words are; without any, a
     question has no share of evidence, only tokens and times. Raises InvalidInput, which names the line.
     """
-    by_seq = {message.seq: message for message in messages}
+    contents = {message.seq: message.content for message in messages}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -55,32 +66,20 @@ def read_questions(path: Path, messages: Sequence[Message]) -> list[OwnQuestion]
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        where = f"{path.name}, line {number}"
         try:
-            given = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"{where} is not JSON: {error}") from error
-        if not isinstance(given, dict) or not isinstance(given.get("question"), str):
-            raise InvalidInput(f'{where} must be an object such as {{"question": "...", "evidence": [12]}}')
-        wanted = given.get("evidence", [])
-        if not isinstance(wanted, list):
-            raise InvalidInput(f"{where}: evidence must be a list of seqs and texts")
-        evidence = tuple(_wanted(some, by_seq, where) for some in wanted)
-        kind = given.get("kind", OWN)
-        if not isinstance(kind, str):
-            raise InvalidInput(f"{where}: kind must be a word")
-        questions.append(OwnQuestion(f"line {number}", kind, given["question"], evidence, _end(messages)))
+            given = GivenQuestion.model_validate_json(line)
+            evidence = tuple(contents[seq] if isinstance(seq, int) else seq for seq in given.evidence)
+        except (ValidationError, KeyError) as error:
+            why = f"no message {error}" if isinstance(error, KeyError) else error.errors()[-1]["msg"]
+            raise InvalidInput(
+                f'{path.name}, line {number} must be JSON such as {{"question": "...", "evidence": [12]}}'
+                f" with seqs of this user's messages, or with texts: {why}"
+            ) from error
+        question = OwnQuestion(f"line {number}", given.kind, given.question, evidence, _end(messages))
+        questions.append(question)
     if not questions:
         raise InvalidInput(f"{str(path)!r} has no questions: give a JSON object a line")
     return questions
-
-
-def _wanted(given: object, by_seq: Mapping[int, Message], where: str) -> str:
-    if isinstance(given, str) and given.strip():
-        return given
-    if isinstance(given, int) and given in by_seq:
-        return by_seq[given].content
-    raise InvalidInput(f"{where}: evidence {given!r} is neither a seq of this user's messages nor a text")
 
 
 def made_questions(messages: Sequence[Message], most: int = MOST_OF_A_KIND) -> list[OwnQuestion]:

@@ -13,13 +13,12 @@ import time
 from datetime import UTC, datetime
 from importlib.resources import as_file
 from pathlib import Path
-from statistics import mean, median
 
 from rich.console import Console
 
 from zibaldone.api.memory import Memory
 from zibaldone.cli.demo import show
-from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, ask, questions
+from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, DemoAnswer, questions
 from zibaldone.core import Message
 from zibaldone.recall.result import Recall
 
@@ -37,7 +36,7 @@ CHANGE_TOKENS = 180
 FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 
 
-def run(console: Console, folder: Path | None = None) -> show.Figures:
+def run(console: Console, folder: Path | None = None) -> list[DemoAnswer]:
     """Import the sample, ask, show. Without a folder, in a temporary one that is gone afterwards."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="zibaldone-demo-") as temporary:
@@ -47,32 +46,23 @@ def run(console: Console, folder: Path | None = None) -> show.Figures:
         started = time.perf_counter()
         with as_file(CONVERSATION) as sample:
             memory.user(USER).import_(sample)
-        import_ms = (time.perf_counter() - started) * 1000
-        started = time.perf_counter()
         memory.maintain(user=USER)
-        maintain_ms = (time.perf_counter() - started) * 1000
+        import_ms = (time.perf_counter() - started) * 1000
         messages = memory.messages(user=USER)
-        seqs = {str(message.id): message.seq for message in messages}
         full_tokens = memory.admin.count_tokens(show.full_context(messages))
-        show.opening(console, messages, full_tokens, import_ms, maintain_ms)
-        outcomes = []
+        show.opening(console, messages, full_tokens, import_ms)
+        seqs = {str(message.id): message.seq for message in messages}
+        answers = []
         for number, question in enumerate(questions(), 1):
-            outcomes.append(ask(memory, question, seqs, BUDGET_TOKENS))
-            show.recalled(console, number, outcomes[-1], full_tokens)
-        figures = show.Figures(
-            messages=len(messages),
-            questions=len(outcomes),
-            right=sum(outcome.right for outcome in outcomes),
-            missed=tuple(outcome.question.question for outcome in outcomes if not outcome.right),
-            mean_tokens=mean(outcome.recall.tokens for outcome in outcomes if outcome.recall),
-            full_tokens=full_tokens,
-            p50_ms=median(outcome.ms for outcome in outcomes),
-            folder_bytes=sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-        )
+            started = time.perf_counter()
+            recall = memory.recall(question.question, user=USER, budget_tokens=BUDGET_TOKENS, now=NOW)
+            ms = (time.perf_counter() - started) * 1000
+            phrases = {seqs[given]: phrase for given, phrase in question.evidence.items()}
+            answers.append(DemoAnswer(question, recall, phrases, ms))
+            show.recalled(console, number, answers[-1], full_tokens)
         show.changed(console, CHANGE, _change(memory))
-        receipt = memory.forget(user=USER, session=FORGET_SESSION, dry_run=True)
-        show.closing(console, [outcome.recall for outcome in outcomes], receipt, FORGET_SESSION, figures)
-    return figures
+        show.closing(console, answers, memory.forget(user=USER, session=FORGET_SESSION, dry_run=True))
+    return answers
 
 
 def _change(memory: Memory) -> Recall:

@@ -1,15 +1,13 @@
-"""The sample, the questions to it, and what counts as a right recall."""
+"""The sample, the questions to it, and which phrases a right recall holds."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 
-from zibaldone.api.memory import Memory
 from zibaldone.core import Evidence
 from zibaldone.recall.result import Recall
 
@@ -30,43 +28,31 @@ class DemoQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DemoAnswer:
-    """A question, what was recalled, and whether that is right."""
+    """A question and what was recalled for it."""
 
     question: DemoQuestion
     recall: Recall
-    holds: dict[int, str]  # index into recall.evidence -> the phrase of the answer in it
-    missing: dict[int, str]  # seq of a message -> its part of the answer, which was not recalled
+    phrases: Mapping[int, str]  # of the answer, by the seqs of the messages that hold them
     ms: float  # as the caller waits
+
+    def phrase_in(self, passage: Evidence) -> str | None:
+        """The part of the answer that a passage holds and cites, if any."""
+        held = (phrase for seq, phrase in self.phrases.items() if seq in passage.sources)
+        return next((phrase for phrase in held if phrase in passage.text), None)
+
+    @property
+    def missing(self) -> dict[int, str]:
+        """The phrases that were not recalled, by their seqs."""
+        held = {self.phrase_in(passage) for passage in self.recall.evidence}
+        return {seq: phrase for seq, phrase in self.phrases.items() if phrase not in held}
 
     @property
     def right(self) -> bool:
         """Every part of the answer is there; or nothing at all, where there is nothing to recall."""
-        return not self.missing if self.question.evidence else not self.recall
+        return not self.missing if self.phrases else not self.recall
 
 
 def questions() -> list[DemoQuestion]:
     """The ten questions, in the order in which they are asked."""
     text = (files(__package__) / "questions.jsonl").read_text(encoding="utf-8")
     return [DemoQuestion(**json.loads(line)) for line in text.splitlines()]
-
-
-def ask(memory: Memory, question: DemoQuestion, seqs: Mapping[str, int], budget_tokens: int) -> DemoAnswer:
-    """Recall, and look for each part of the answer in the evidence that cites the message holding it.
-
-    `seqs` maps the messages' ids to their seqs.
-    """
-    started = time.perf_counter()
-    recall = memory.recall(question.question, user=USER, budget_tokens=budget_tokens, now=NOW)
-    ms = (time.perf_counter() - started) * 1000
-    holds: dict[int, str] = {}
-    missing: dict[int, str] = {}
-    for id_, phrase in question.evidence.items():
-        places = [i for i, passage in enumerate(recall.evidence) if _holds(passage, seqs[id_], phrase)]
-        holds.update(dict.fromkeys(places, phrase))
-        if not places:
-            missing[seqs[id_]] = phrase
-    return DemoAnswer(question, recall, holds, missing, ms)
-
-
-def _holds(evidence: Evidence, seq: int, phrase: str) -> bool:
-    return seq in evidence.sources and phrase in evidence.text

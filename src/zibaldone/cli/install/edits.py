@@ -1,7 +1,8 @@
 """Edits of other programs' configuration: something of ours in a file, and nothing else of it touched.
 
-What was there before is kept beside the file while ours is in it. It comes back byte for byte where ours is
-all that has changed; else ours is cut out. Every edit is worked out before the first file is written.
+What was there before is kept beside the file while ours is in it (JSON is written anew, two blanks a level).
+It comes back byte for byte where ours is all that has changed; else ours is cut out. Every edit is worked out
+before the first file is written.
 
 An edit knows what of a text is `ours`; `put` gives a text, or a new file, with ours in it: what is to be
 there, unless given; and `cut` without. Each raises ValueError for a text that is not of its kind.
@@ -14,7 +15,7 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,7 @@ from zibaldone.errors import InvalidInput
 BACKUP = ".before-zibaldone"  # behind the name of a file
 _BEGIN, _END = "# zibaldone: begin", "# zibaldone: end"
 _BLOCK = re.compile(rf"\n?^{_BEGIN}\n(?P<ours>.*?)\n{_END}(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])")
-_BLANK = re.compile(r"\s*")
-_INDENT = "  "
+_NAME = "zibaldone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,91 +127,47 @@ class TomlTables:
 
 @dataclass(frozen=True, slots=True)
 class JsonMember:
-    """A member of an object in JSON, which may have comments and trailing commas."""
+    """The member `zibaldone` of one of the objects in a file of plain JSON."""
 
     path: Path
-    keys: tuple[str, ...]  # from the outermost object on
+    group: str  # the object's name
     value: Mapping[str, Any]
 
     def ours(self, text: str) -> Any:
-        spans = _spans(_plain(text), self.keys)
-        return json.loads(_plain(text)[slice(*spans[-1][1:])]) if len(spans) > len(self.keys) else None
+        return self._read(text)[1].get(_NAME)
 
     def put(self, text: str | None, ours: Any = None) -> str:
-        value = self.value if ours is None else ours
-        text = "{}\n" if text is None or not text.strip() else text
-        plain = _plain(text)
-        spans = _spans(plain, self.keys)
-        depth = len(spans) - 1  # of the objects that are there
-        _, start, end = spans[-1]
-        for key in reversed(self.keys[depth + 1 :]):
-            value = {key: value}
-        if depth == len(self.keys):
-            return text[:start] + _written(value, depth) + text[end:]
-        member = f"\n{_INDENT * (depth + 1)}{json.dumps(self.keys[depth])}: {_written(value, depth + 1)}"
-        closing = f"\n{_INDENT * depth}" if plain[start + 1 : end - 1].isspace() or end == start + 2 else ","
-        rest = text[start + 1 :]
-        return text[: start + 1] + member + closing + (rest.lstrip(" \n") if closing != "," else rest)
+        everything, group = self._read(text)
+        group[_NAME] = self.value if ours is None else ours
+        return _written(everything)
 
     def cut(self, text: str) -> str:
-        plain = _plain(text)
-        name, _, end = _spans(plain, self.keys)[-1]
-        start, behind = len(text[:name].rstrip()), _skip(plain, end)
-        before = len(plain[:name].rstrip()) - 1
-        if plain[behind] == ",":
-            return text[:start] + text[behind + 1 :]
-        if plain[before] == ",":
-            return text[:before] + text[before + 1 : start] + text[end:]
-        return text[:start] + text[end:]
+        everything, group = self._read(text)
+        del group[_NAME]
+        return _written(everything)
+
+    def _read(self, text: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """All of a file, and the object in it."""
+        try:
+            everything = json.loads(text if text and text.strip() else "{}")
+        except ValueError as error:  # with comments, too, which would be lost
+            ours = json.dumps({_NAME: self.value})
+            raise ValueError(
+                f"it is not plain JSON ({error}); by hand put {ours} into {self.group!r}"
+            ) from error
+        group = everything.setdefault(self.group, {}) if isinstance(everything, dict) else None
+        if not isinstance(group, dict):
+            raise ValueError(f"{self.group!r} is no object in it")  # noqa: TRY004
+        return everything, group
+
+
+def _written(everything: Mapping[str, Any]) -> str:
+    text = json.dumps(everything, indent=2, ensure_ascii=False) + "\n"
+    text.encode()  # raises a ValueError for half of a pair, which no file can hold
+    return text
 
 
 ConfigEdit = WholeFile | TomlTables | JsonMember
-
-
-def _spans(plain: str, keys: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Where the outermost object is, and the members of it that the keys lead to, as far as there are any.
-
-    Of each (begin of its name, begin, end).
-    """
-    decode = json.JSONDecoder().raw_decode
-    start = _skip(plain, 0)
-    value, end = decode(plain, start)
-    spans = [(start, start, end)]
-    for depth in range(len(keys)):
-        if not isinstance(value, dict):
-            raise ValueError(f"{'.'.join(keys[:depth]) or 'all of it'} is no object")  # noqa: TRY004
-        if keys[depth] not in value:
-            break
-        key, at = None, start
-        while key != keys[depth]:
-            name = _skip(plain, at + 1)
-            key, at = decode(plain, name)
-            start = _skip(plain, _skip(plain, at) + 1)
-            value, end = decode(plain, start)
-            at = _skip(plain, end)
-        spans.append((name, start, end))
-    return spans
-
-
-def _skip(plain: str, at: int) -> int:
-    """The next place without a blank."""
-    match = _BLANK.match(plain, at)
-    return match.end() if match else at
-
-
-def _plain(text: str) -> str:
-    """JSON of a text of the same length: blanks for comments and trailing commas. Raises ValueError."""
-
-    def blank(match: re.Match[str]) -> str:
-        return match[1] or re.sub(r"[^\n]", " ", match[0])
-
-    plain = _TRAILING_COMMA.sub(blank, _COMMENT.sub(blank, text))
-    json.loads(plain)
-    return plain
-
-
-def _written(value: Any, depth: int) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", "\n" + _INDENT * depth)
 
 
 def read(path: Path) -> str | None:

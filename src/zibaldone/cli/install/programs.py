@@ -12,7 +12,7 @@ from pathlib import Path
 from zibaldone.cli.hook import EVENTS
 from zibaldone.cli.input import default_folder
 from zibaldone.cli.install.edits import ConfigEdit, JsonMember, TomlTables, WholeFile
-from zibaldone.cli.mcp import Local, codex_lines, server_entry
+from zibaldone.cli.mcp import Entry, codex_lines, started
 
 _HERE = Path(__file__).parent
 _MARKETPLACE = _HERE / "marketplace"
@@ -28,8 +28,8 @@ class Setting:
     project: bool  # this folder, and not all of the user's
 
     @property
-    def server(self) -> Local:
-        return Local([self.program, "mcp", "serve", *self.options])
+    def server(self) -> Entry:
+        return started(self.program, ["mcp", "serve", *self.options])
 
     def hook(self, *words: str) -> str:
         """The shell command of a hook; a host goes on whatever becomes of it."""
@@ -59,7 +59,7 @@ def _claude_code(setting: Setting) -> list[ConfigEdit]:
     for path in sorted(path for path in _MARKETPLACE.rglob("*") if path.is_file()):
         text = path.read_text(encoding="utf-8")
         if path.name == ".mcp.json":
-            text = json.dumps({"mcpServers": {"zibaldone": server_entry(setting.server)}}, indent=2) + "\n"
+            text = json.dumps({"mcpServers": {"zibaldone": setting.server}}, indent=2) + "\n"
         elif path.name == "hooks.json":
             named = json.loads(text)
             for event, groups in named["hooks"].items():
@@ -94,8 +94,8 @@ def _opencode(setting: Setting) -> list[ConfigEdit]:
     return [
         JsonMember(
             config,
-            ("mcp", "zibaldone"),
-            {"type": "local", "command": setting.server.arguments, "enabled": True},
+            "mcp",
+            {"type": "local", "command": [setting.program, *setting.server["args"]], "enabled": True},
         ),
         WholeFile(
             folder / "plugins" / "zibaldone.js", plugin.replace('["zibaldone", "hook"]', json.dumps(command))
@@ -106,7 +106,7 @@ def _opencode(setting: Setting) -> list[ConfigEdit]:
 
 def _cursor(setting: Setting) -> list[ConfigEdit]:
     path = setting.at(".cursor/mcp.json", Path.home() / ".cursor" / "mcp.json")
-    return [JsonMember(path, ("mcpServers", "zibaldone"), server_entry(setting.server))]
+    return [JsonMember(path, "mcpServers", setting.server)]
 
 
 def _vscode(setting: Setting) -> list[ConfigEdit]:
@@ -114,7 +114,7 @@ def _vscode(setting: Setting) -> list[ConfigEdit]:
 
     folder = user_config_path("Code") / "User"
     path = setting.at(".vscode/mcp.json", folder / "mcp.json")
-    return [JsonMember(path, ("servers", "zibaldone"), {"type": "stdio", **server_entry(setting.server)})]
+    return [JsonMember(path, "servers", {"type": "stdio", **setting.server})]
 
 
 def _skill() -> str:

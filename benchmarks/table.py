@@ -8,8 +8,6 @@ from typing import Any
 
 from rich.table import Table
 
-from zibaldone.cli.compare.evidence import Mean
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -44,14 +42,3 @@ def tabulate(title: str, columns: Sequence[Column], rows: Iterable[object], capt
     for row in rows:
         table.add_row(*(column.cell(row) for column in columns))
     return table
-
-
-def share(mean: Mean | float | None) -> str:
-    """A share from 0 to 1 as in ".617"."""
-    value = mean.value if isinstance(mean, Mean) else mean
-    return "-" if value is None else f"{value:.3f}".removeprefix("0")
-
-
-def error(mean: Mean | None) -> str:
-    """The standard error of a mean, as in "±.012"."""
-    return f"±{share(mean.error)}" if mean else ""
