@@ -48,10 +48,10 @@ def claude_chat(name, *turns):
     }
 
 
-def read_file(path, named=None, branches="current"):
+def read_file(path, named=None):
     """The conversations of a whole file. Raises InvalidImport for any fault in it."""
     with OpenedSource(path) as source:
-        talks = list(reading(source, named, branches).conversations())
+        talks = list(reading(source, named).conversations())
     for refused in (refused for talk in talks for refused in talk.refused):
         raise as_error(refused)
     return [talk for talk in talks if talk.messages]

@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from exports import read_file
-
 START = 1683554160.0  # 2023-05-08 13:56 UTC
 
 
@@ -127,16 +125,6 @@ def test_citation_markers_are_taken_out_and_kept(read):
     for at, marker in reversed(message.metadata["citation_markers"]):
         whole = whole[:at] + marker + whole[at:]
     assert whole == raw
-
-
-def test_all_branches(write):
-    """Edited prompts and regenerated answers, marked as such, when they are asked for."""
-    (talk,) = read_file(write([conversation("c", **RETRIED)]), branches="all")
-    assert [(m.content, m.metadata.get("branch")) for m in talk.messages] == [
-        ("Q", None),
-        ("old", "other"),
-        ("new", None),
-    ]
 
 
 RETRIED = {

@@ -2,8 +2,6 @@
 
 import pytest
 
-from exports import read_file
-
 
 def chat(*messages, **more):
     """One conversation of the export."""
@@ -62,8 +60,8 @@ def test_blocks_win_over_text(read):
     assert len({message.id for message in talk.messages}) == 4
 
 
-def test_edited_and_retried_messages_are_other_branches(read, write):
-    """The branch of the newest message is the conversation; the others come when asked for."""
+def test_edited_and_retried_messages_are_no_part_of_the_conversation(read):
+    """It is the branch of the newest message."""
     messages = [
         said("1", text="How lomg?", parent_message_uuid="root"),
         said("2", text="How long?", parent_message_uuid="root"),
@@ -71,13 +69,6 @@ def test_edited_and_retried_messages_are_other_branches(read, write):
         said("4", "assistant", text="Two hours.", parent_message_uuid="2", created_at="2024-01-15T10:31:00Z"),
     ]
     assert contents(read([chat(*messages)])) == ["How long?", "Two hours."]
-    everything = read_file(write([chat(*messages)]), branches="all")
-    assert [(m.content, m.metadata.get("branch")) for m in everything[0].messages] == [
-        ("How lomg?", "other"),
-        ("How long?", None),
-        ("An hour.", "other"),
-        ("Two hours.", None),
-    ]
 
 
 def test_attachments(read):

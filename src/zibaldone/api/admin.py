@@ -37,7 +37,7 @@ from zibaldone.engine.verification.receipts import Verification, read_receipt, w
 from zibaldone.engine.verification.verifying import verify
 from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, StorageError
-from zibaldone.importers.base import Branches, DateOrder
+from zibaldone.importers.base import DateOrder
 from zibaldone.importers.importing import reading
 from zibaldone.importers.source import OpenedSource
 from zibaldone.log import grants
@@ -154,7 +154,6 @@ class Admin:
         *,
         user: Key | None = None,
         format: str | None = None,  # noqa: A002 - the word a caller expects
-        branches: Branches = "current",
         strict: bool = False,
         again: bool = False,
         attachments: bool = False,
@@ -179,7 +178,7 @@ class Admin:
         with OpenedSource(given) as source:
             report = import_source(
                 wiring.ingest,
-                reading(source, format, branches, me, dates),
+                reading(source, format, me, dates),
                 whose,
                 strict=strict,
                 again=again,

@@ -220,7 +220,6 @@ OPERATIONS: tuple[Operation, ...] = (
         (Parameter("path", "path", "An export as it was downloaded (.zip), its folder, or a file; '-' is standard input.",
                    REQUIRED, flags="PATH"),
          _text("format", "Which format it is; else told by the content."),
-         _text("branches", "current, or all: what was edited or retried since, too.", "current"),
          _flag("strict", "All or nothing: stop at the first fault, store nothing."),
          _flag("again", "Bring back messages that were forgotten, too."),
          _flag("attachments", "Keep images and files, too, where the export holds them."),

@@ -39,7 +39,7 @@ from zibaldone.engine import generations, inspection
 from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput
-from zibaldone.importers.base import Branches, DateOrder
+from zibaldone.importers.base import DateOrder
 from zibaldone.importers.export import export_archive, export_messages
 from zibaldone.log import Session
 from zibaldone.log import retention as retaining
@@ -243,7 +243,6 @@ class User:
         path: str | Path | BinaryIO,
         *,
         format: str | None = None,  # noqa: A002 - the word a caller expects
-        branches: Branches = "current",
         strict: bool = False,
         again: bool = False,
         attachments: bool = False,
@@ -257,7 +256,7 @@ class User:
         holds nothing else up; with `strict` all of it is stored or nothing. Importing twice adds nothing, a
         message that has changed since stays as it was stored first, and one that was forgotten stays
         forgotten, unless `again`. Of conversations that were edited or retried the branch is taken that their
-        program shows; `branches="all"` takes the others too. With `attachments` the bytes of images and files
+        program shows. With `attachments` the bytes of images and files
         are kept where the export holds them, of what is added now. `me` are the owner's names in a chat of
         several people: what the others say is marked, and counts as nobody's own words; so does all of it
         where neither you nor the export says who the owner is, and the report asks. `dates` is the order of
@@ -273,7 +272,6 @@ class User:
             path,
             user=self._user,
             format=format,
-            branches=branches,
             strict=strict,
             again=again,
             attachments=attachments,

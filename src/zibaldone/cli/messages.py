@@ -58,7 +58,7 @@ def import_(call: CliCall) -> None:
     given = standard_input_file() if str(path) == "-" else path
     if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
         with OpenedSource(given) as source:
-            read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
+            read = reading(source, form, *(call.given[name] for name in ("me", "dates")))
             must_be_readable(read, strict=strict)
     bar_of = out.progress("importing", shown=not call.as_json, of_bytes=True)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:

@@ -19,7 +19,6 @@ from typing import Literal
 
 from zibaldone.core import Message
 
-Branches = Literal["current", "all"]
 DateOrder = Literal["dmy", "mdy", "ymd"]
 PIECE_MESSAGES = 1000  # a longer conversation comes in pieces of so many
 

@@ -16,7 +16,7 @@ from typing import Any
 from zibaldone.core import NOISE, Message
 from zibaldone.core.validation import to_time
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import (
     Importer,
@@ -50,7 +50,7 @@ class ChatGPT(Importer):
     in_folders = r"conversations[^/]*\.json\Z"
     first_keys = frozenset({"mapping"})
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
+    def read(self, source: ImportSource) -> Iterator[Conversation]:
         """Yield one conversation each; some have no messages."""
         known: set[str] = set()
 
@@ -58,7 +58,7 @@ class ChatGPT(Importer):
             title, own = node.get("title"), node.get("conversation_id") or node.get("id")
             label = (own or node["id"]).label()
             chat = _Chat(node, label, title.text() if title else "", known)
-            return gathered(chat.title or label, chat.messages(branches))
+            return gathered(chat.title or label, chat.messages())
 
         return each_file(
             self.files(source) or source.names,
@@ -76,18 +76,16 @@ class _Chat:
     known: set[str]  # ids of what is known of the user, which every conversation repeats
     last: datetime | None = None
 
-    def messages(self, branches: Branches) -> Iterator[Message | NotImported]:
+    def messages(self) -> Iterator[Message | NotImported]:
         """Yield the messages in the order of the conversation."""
         mapping = self.node["mapping"].fields()
-        current = _branch(self.node, mapping)
-        keys = current if branches == "current" else _keys_parents_first(mapping)
-        shown = set(current)
+        keys = _branch(self.node, mapping)
         self.last = self._first_time(mapping, keys)
         for key in keys:
             try:
                 message = mapping[key].get("message")
                 if message is not None:
-                    yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
+                    yield from self._of_node(key, message)
             except InvalidImport as error:
                 yield refusal(error, self.title or self.label)
 
@@ -102,7 +100,7 @@ class _Chat:
                     break  # its own message says so
         return self.node.time_of("create_time")
 
-    def _of_node(self, key: str, message: Node, branch: dict[str, Any]) -> Iterator[Message]:
+    def _of_node(self, key: str, message: Node) -> Iterator[Message]:
         content = message.get("content")
         if content is None:
             return
@@ -131,7 +129,7 @@ class _Chat:
                 name=name.text() if name and name.value else None,
                 time=self.last,
                 session=self.label,
-                metadata={**metadata, **markers, **attached(attachments), **branch},
+                metadata={**metadata, **markers, **attached(attachments)},
                 id=f"chatgpt:{self.label}:{key}",
             )
         )
@@ -179,20 +177,6 @@ def _newest_leaf(mapping: dict[str, Node]) -> str:
     """Return the last node that has no children; for an export without `current_node`."""
     parents = {parent.text() for node in mapping.values() if (parent := node.get("parent"))}
     return next((key for key in reversed(mapping) if key not in parents), next(iter(mapping), ""))
-
-
-def _keys_parents_first(mapping: dict[str, Node]) -> list[str]:
-    """Return the key of every node, parents before children."""
-    ordered: dict[str, None] = {}
-    for key in mapping:
-        chain: dict[str, None] = {}
-        ancestor = key
-        while ancestor in mapping and ancestor not in ordered and ancestor not in chain:  # a cycle ends it
-            chain[ancestor] = None
-            parent = mapping[ancestor].get("parent")
-            ancestor = parent.text() if parent else ""
-        ordered.update(dict.fromkeys(reversed(chain)))
-    return list(ordered)
 
 
 def _noise(message: Node, role: str, kind: str, recipient: str | None) -> str | None:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.document import Labels, Node
 from zibaldone.importers.files import (
     Importer,
@@ -57,30 +57,25 @@ class Claude(Importer):
         chats = with_keys(source, named, "chat_messages")
         return [*chats, *source.named("memories.json", "projects.json")] if chats else []
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
+    def read(self, source: ImportSource) -> Iterator[Conversation]:
         """Yield one conversation each; those that were never begun have no messages."""
 
         def read_one(name: str) -> Iterator[Conversation]:
             file = name.rpartition("/")[2] if source.only is None else ""
             known = {"memories.json": _memories, "projects.json": _project}.get(file)
-            read = known or (lambda node: _conversation(node, branches))
-            return each_conversation(read_elements(source, name), read, "name")
+            return each_conversation(read_elements(source, name), known or _conversation, "name")
 
         return each_file(self.files(source) or source.names, read_one)
 
 
-def _conversation(node: Node, branches: Branches) -> Conversation:
+def _conversation(node: Node) -> Conversation:
     named = node.get("name")
     title, uuid = named.text() if named else "", node["uuid"].label()
-    return gathered(title or uuid, _messages(node, uuid, title, branches))
+    return gathered(title or uuid, _messages(node, uuid, title))
 
 
-def _messages(
-    conversation: Node, session: str, title: str, branches: Branches
-) -> Iterator[Message | NotImported]:
+def _messages(conversation: Node, session: str, title: str) -> Iterator[Message | NotImported]:
     time = conversation.time_of("created_at")
-    nodes = conversation["chat_messages"].items()
-    shown = {nodes[place].at for place in _branch(conversation, nodes)}
     ids = Labels()
 
     def messages(node: Node) -> Iterator[Message]:
@@ -90,14 +85,15 @@ def _messages(
         if sender.value not in tuple(_ROLES):
             raise sender.fault("'human', 'assistant' or 'system'")
         turn = _Turn(node, f"claude:{session}:{uuid}", _ROLES[sender.text()], time, session)
-        return turn.messages(titled(title) | ({} if node.at in shown else {"branch": "other"}))
+        return turn.messages(titled(title))
 
-    read = nodes if branches == "all" else [node for node in nodes if node.at in shown]
-    return each_message(read, messages, title or session)
+    return each_message(
+        _branch(conversation, conversation["chat_messages"].items()), messages, title or session
+    )
 
 
-def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
-    """Indexes of the messages on the branch that the user sees; all if none names its parent."""
+def _branch(conversation: Node, nodes: list[Node]) -> list[Node]:
+    """The messages on the branch that the user sees; all if none names its parent."""
     by_uuid: dict[str, int] = {}
     parents: dict[int, str] = {}
     for place, node in enumerate(nodes):
@@ -110,13 +106,13 @@ def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
     leaf = conversation.get("current_leaf_message_uuid")
     last = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
     if not any(parent in by_uuid for parent in parents.values()) and last is None:
-        return set(range(len(nodes)))
+        return nodes
     step: int | None = _newest(nodes) if last is None else last
     branch: set[int] = set()
     while step is not None and step not in branch:
         branch.add(step)
         step = by_uuid.get(parents.get(step, ""))
-    return branch
+    return [nodes[place] for place in sorted(branch)]
 
 
 def _newest(nodes: list[Node]) -> int:

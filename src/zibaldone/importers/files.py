@@ -11,7 +11,7 @@ from itertools import islice
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, DateOrder, NotImported
+from zibaldone.importers.base import PIECE_MESSAGES, Conversation, DateOrder, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import (
@@ -230,7 +230,7 @@ class Importer:
         """The name of whose export it is, where it says so and speakers have names."""
         return None
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read(self, source: ImportSource) -> Iterator[Conversation]:
         """The conversations in the source's own order. Raises InvalidImport for what is none at all."""
         return each_file(self.files(source) or source.names, lambda name: self.read_one(source, name))
 

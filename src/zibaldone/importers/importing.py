@@ -12,7 +12,7 @@ from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
 from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, names, recognise
-from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
+from zibaldone.importers.base import Conversation, DateOrder, NotImported
 from zibaldone.importers.files import refusal
 from zibaldone.importers.source import ImportSource
 
@@ -57,7 +57,6 @@ class ImportReading:
 
     source: ImportSource
     importer: Importer
-    branches: Branches = "current"
     me: frozenset[str] = frozenset()  # what the owner is called in it
     notes: tuple[str, ...] = ()  # what it leaves to other imports
     _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
@@ -75,7 +74,7 @@ class ImportReading:
         self.source.read_bytes = 0
         known: dict[str, datetime] = {}
         try:
-            for talk in self.importer.read(self.source, self.branches):
+            for talk in self.importer.read(self.source):
                 messages = map(owner.marked, timed(talk.messages, known))
                 yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes, *self.notes))
         except InvalidImport as error:
@@ -88,7 +87,7 @@ class ImportReading:
             return _Owner()
         speakers: dict[str, str] = {}
         with suppress(InvalidImport):  # the import itself reports it
-            talks = self.importer.read(self.source, self.branches)
+            talks = self.importer.read(self.source)
             for message in (message for talk in talks for message in talk.messages):
                 if message.role == "user" and message.name and not message.is_noise:
                     speakers.setdefault(message.name.casefold(), message.name)
@@ -128,15 +127,12 @@ class ImportReading:
 def reading(
     source: ImportSource,
     format: str | None = None,  # noqa: A002
-    branches: Branches = "current",
     me: Collection[str] | None = None,
     dates: DateOrder | None = None,
 ) -> ImportReading:
     """Choose the importer of a source. Raises InvalidImport, InvalidInput and UnknownName."""
     if dates is not None and dates not in get_args(DateOrder):
         raise InvalidInput(f"dates must be 'dmy', 'mdy' or 'ymd', not {shown(dates)}")
-    if branches not in get_args(Branches):
-        raise InvalidInput(f"branches must be 'current' or 'all', not {shown(branches)}")
     importer = get(key("format", format)) if format is not None else recognise(source)
     if source.only is None and not importer.files(source):
         what = "a directory" if source.kind == "folder" else "an archive"
@@ -145,7 +141,7 @@ def reading(
         )
     importer.dates = dates
     mine = frozenset() if me is None else keys("me", me)
-    return ImportReading(source, importer, branches, mine, tuple(_left_out(source, importer)))
+    return ImportReading(source, importer, mine, tuple(_left_out(source, importer)))
 
 
 def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Importer, each_file, each_message, gathered, read_elements
 from zibaldone.importers.source import ImportSource
@@ -35,7 +35,7 @@ class Slack(Importer):
         days = [name for name in source.names if _DAY.fullmatch(PurePosixPath(name).name) and "/" in name]
         return sorted(days) if days and source.named("users.json", *_LISTS) else []
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
+    def read(self, source: ImportSource) -> Iterator[Conversation]:
         """Yield one conversation per channel and day."""
         if source.only is not None:
             raise InvalidImport(f"{source.label}: is a file: give the archive, or its folder")
