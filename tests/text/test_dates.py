@@ -69,6 +69,12 @@ def test_any_text_on_any_day_gives_ordered_ranges(text: str, said: date) -> None
         end = days.end
 
 
+@pytest.mark.parametrize("text", ["May 3 - 2019 people came", "we met in May - March was cold", "from Jan"])
+def test_what_only_looks_like_a_range(text: str) -> None:
+    """Is none: no more than one month comes out."""
+    assert all((days.last - days.first).days <= 31 for days in find_days(text, SAID))
+
+
 @pytest.mark.parametrize("said", [date.min, date.max, date(1, 12, 31), date(9999, 1, 1)])
 def test_the_ends_of_the_calendar_are_no_trap(said: date) -> None:
     """On the first and last days of the calendar a phrase that leads outside is left out; none raises."""

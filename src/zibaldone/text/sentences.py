@@ -74,12 +74,6 @@ def sentences(text: str) -> list[Span]:
     return [span for span in spans if span[0] < span[1]]
 
 
-def sentence_around(text: str, start: int, end: int) -> Span:
-    """The span of the sentence that text[start:end] stands in; of what it runs through, where of several."""
-    touched = [span for span in sentences(text) if span[0] < end and start < span[1]]
-    return (min(start, touched[0][0]), max(end, touched[-1][1])) if touched else (start, end)
-
-
 def torn(text: str, start: int, end: int) -> tuple[bool, bool]:
     """True if text[start:end] begins, and whether it ends, inside a sentence."""
     spans = sentences(text)
