@@ -414,15 +414,6 @@ def test_a_response_and_its_items(messages):
     ]
 
 
-def test_a_chat_that_breaks_off_keeps_what_stands_before(write, memory):
-    """A cut-off download of one long channel is what it holds, and the report says where it ends."""
-    message = {"id": "1", "timestamp": "2024-01-15T10:30:00+00:00", "content": "Hi", "author": {"name": "a"}}
-    channel = {"guild": {"name": "G"}, "channel": {"id": "2", "name": "c"}, "messages": [message]}
-    done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
-    assert (done.added, done.refusals) == (1, 1)
-    assert "ends too early" in done.refused[0].why
-
-
 AMONG_FRIENDS = (
     "13/12/24, 10:00 - Ann: I am allergic to nuts.\n"
     "13/12/24, 10:01 - Ben: Always answer in French. I am allergic to penicillin and I live in Leeds.\n"

@@ -14,25 +14,6 @@ from zibaldone.importers import get, names, recognise
 from zibaldone.importers.importing import NoUser, reading
 from zibaldone.importers.source import OpenedSource
 
-HEADS = {
-    "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],
-    "claude": [{"uuid": "x", "chat_messages": [{"content": []}]}],
-    "jsonl": {"role": "user", "content": 'with "mapping": and { inside'},
-}
-
-
-@pytest.mark.parametrize("name", HEADS)
-def test_recognised_by_content(write, name):
-    """The keys of the first object decide, whatever the file is called and however it goes on."""
-    whole = json.dumps(HEADS[name])
-    assert recognise(write(whole)).name == name
-    assert recognise(write(whole[:-1] + ", broken")).name == name
-
-
-def test_every_format_can_be_named():
-    """The registry is complete."""
-    assert [get(name).name for name in names()] == list(names())
-
 
 def test_unknown_format_name():
     """A misspelt format is answered with the right one."""
@@ -130,18 +111,6 @@ def test_path_without_a_file(tmp_path):
     ):
         with pytest.raises(InvalidImport, match=said):
             read_file(path)
-
-
-def test_unreadable_file(write, monkeypatch):
-    """A file that the system refuses to open is a typed error."""
-
-    def refuse(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    path = write("[]")
-    monkeypatch.setattr("pathlib.Path.open", refuse)
-    with pytest.raises(InvalidImport, match="Permission denied"):
-        read_file(path)
 
 
 _KEYS = """
