@@ -12,7 +12,7 @@ from exports import read_file
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.importing import NoUser, reading
-from zibaldone.importers.source import OpenedSource
+from zibaldone.importers.source import opened_source
 
 
 def test_unknown_format_name():
@@ -95,7 +95,7 @@ def test_a_text_of_no_format_says_what_to_do(fault):
 
 def test_a_stream_of_no_format_is_no_file_to_read_from():
     """What came through a pipe has no name that a shell could find."""
-    with OpenedSource(io.BytesIO(b"Dear diary"), "<stdin>") as source, pytest.raises(InvalidImport) as told:
+    with opened_source(io.BytesIO(b"Dear diary"), "<stdin>") as source, pytest.raises(InvalidImport) as told:
         recognise(source)
     assert "added as a message: zibaldone add -. Tried" in str(told.value)
 
@@ -169,7 +169,7 @@ def assigned(write):
     """Whose the messages of these lines are: (user, sessions) in order."""
 
     def assigned(user, *lines):
-        with OpenedSource(write("\n".join(lines))) as source:
+        with opened_source(write("\n".join(lines))) as source:
             parts = list(reading(source).assigned(user))
         return [(part.user, [m.session for m in part.conversation.messages]) for part in parts]
 

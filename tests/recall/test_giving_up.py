@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from zibaldone import AsyncMemory, InvalidInput, RecallGivenUp
-from zibaldone.core.deadline import Deadline
+from zibaldone.core.deadline import Deadline, with_time_left
 from zibaldone.views.base import Retrieved
 from zibaldone.views.units_view import UnitsView
 
@@ -96,3 +96,10 @@ def test_a_cancelled_recall_stops(tmp_path):
             return steps.taken
 
     assert 0 < asyncio.run(work()) < MANY
+
+
+def test_a_call_that_waited_has_less_time():
+    """What is left of it goes to whoever answers; without a limit there is none."""
+    assert with_time_left({"user": "ann", "timeout_s": 3.0}, 10.0, lambda: 11.0)["timeout_s"] == 2.0
+    assert with_time_left({"timeout_s": 3.0}, 10.0, lambda: 20.0) == {"timeout_s": 0.0}
+    assert with_time_left({"user": "ann"}, 10.0, lambda: 20.0) == {"user": "ann"}

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
-from operator import gt
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
@@ -119,7 +118,7 @@ def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | Non
 
 
 def _order(written: Sequence[_Line]) -> tuple[DateOrder, tuple[str, ...]]:
-    """Infer the order of dates, in which time goes back least; with a note where it cannot be told."""
+    """Infer the order of dates; with a note where it cannot be told."""
     if any(line.date[0] > 31 for line in written):
         return "ymd", ()
     if any(line.date[0] > 12 for line in written):
@@ -129,11 +128,6 @@ def _order(written: Sequence[_Line]) -> tuple[DateOrder, tuple[str, ...]]:
     unlike = [line.date for line in written if line.date[0] != line.date[1]]
     if not unlike:
         return "dmy", ()
-    by_day = [(line.date[2], line.date[1], line.date[0], line.clock) for line in written]
-    by_month = [(line.date[2], line.date[0], line.date[1], line.clock) for line in written]
-    back_by_day, back_by_month = (sum(map(gt, times, times[1:])) for times in (by_day, by_month))
-    if back_by_day != back_by_month:
-        return ("dmy" if back_by_day < back_by_month else "mdy"), ()
     first = "/".join(map(str, unlike[0]))
     return "dmy", (f"dates such as {first} may be day or month first: day first was taken; {_CHOICE}",)
 
