@@ -82,9 +82,9 @@ def _line(connection: Connection, user: str, titled: TitledSession) -> TimelineL
     for message in filter(is_persons, messages):
         if text := _statement(message.content):
             is_titled = message.metadata.get("title") or messages[0].metadata.get("title")
-            told = f"{titled.title}: {text}" if is_titled and not text.startswith(titled.title) else text
+            whole = f"{titled.title}: {text}" if is_titled and not text.startswith(titled.title) else text
             return TimelineLine(
-                titled.start, told, titled.session, (message.seq,), "session", message.is_dated
+                titled.start, whole, titled.session, (message.seq,), "session", message.is_dated
             )
     return None
 
