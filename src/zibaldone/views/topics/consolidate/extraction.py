@@ -191,9 +191,9 @@ def _day(fact: FactNoted, message: Message) -> date | None:
         given = date.fromisoformat(fact.date)
     except ValueError:
         return None
-    said = message.time.date()
-    named = find_days(message.content, said)
-    if str(given.day) in names_and_numbers(message.content) and abs(given - said) <= _A_MONTH:
+    day = message.time.date()
+    named = find_days(message.content, day)
+    if str(given.day) in names_and_numbers(message.content) and abs(given - day) <= _A_MONTH:
         return given  # "since the 1st"
     return given if any(days.first <= given <= days.last for days in named) else None
 
