@@ -123,31 +123,3 @@ def test_vectors_that_come_later(talk, embedded):
     at_once.extend(units, vectors)
     assert_same(later, at_once)
     np.testing.assert_allclose(score(later, question).total, score(at_once, question).total, atol=1e-4)
-
-
-def test_a_tail_moves_no_mean():
-    """What comes without vectors is scored as if the question had been the first."""
-    units = [Unit((n,), 0, TEXTS[n % 3], "message", 5, "a", "user", None, START) for n in range(1, 30)]
-    vectors = vectors_of(units)
-    vectors[20:] = 0
-    asked_before, asked_now = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
-    asked_before.extend(units[:20], vectors[:20])
-    asked_before.centred_cosines(vectors[3], asked_before.vectors.products(vectors[3]))
-    for index, start in ((asked_before, 20), (asked_now, 0)):
-        index.extend(units[start:], vectors[start:])
-    cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (asked_before, asked_now)]
-    np.testing.assert_allclose(*cosines, atol=1e-6)
-
-
-def test_an_opened_index_knows_its_vectors():
-    """What all of a log's vectors share was measured before it was saved, as if it were measured now."""
-    units = [Unit((n,), 0, TEXTS[n % 3], "message", 5, "a", "user", None, START) for n in range(1, 30)]
-    vectors = vectors_of(units)
-    kept = UnitIndex(EMBEDDER.dimension, EMBEDDER)
-    kept.extend(units[:20], vectors[:20])
-    opened = UnitIndex(EMBEDDER.dimension, EMBEDDER, [copied(kept.save())])
-    assert opened._measured._known == 20
-    for index in (kept, opened):
-        index.extend(units[20:], vectors[20:])
-    cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (kept, opened)]
-    np.testing.assert_array_equal(*cosines)
