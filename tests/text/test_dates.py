@@ -50,7 +50,7 @@ def test_the_phrase_is_located_in_the_text() -> None:
 
 @pytest.mark.parametrize("phrase", MEANINGS)
 def test_a_phrase_is_found_wherever_it_stands(phrase: str) -> None:
-    """The quick test that spares most texts the grammar hides no phrase, and neighbours don't change it."""
+    """Neighbours don't change it."""
     alone = find_days(phrase, SAID)
     within = find_days(f"Hello there; {phrase}", SAID)
     assert [(d.first, d.last, d.start + 13, d.end + 13) for d in alone] == [

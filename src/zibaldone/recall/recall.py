@@ -22,7 +22,6 @@ from zibaldone.recall.superseded import corrections_instead, current_first
 from zibaldone.search.question import LONG_DAYS, Question, parse_question
 from zibaldone.search.unit import PASSAGE
 from zibaldone.search.unit_index import AFTER_DAYS
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.purgeable_cache import sweeping
@@ -221,7 +220,6 @@ class _Answers:
     traces: list[ViewTrace] = field(default_factory=list)
     replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
     corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
-    has_corrections: bool = False
 
     def of(self, view: View, room_tokens: int) -> Retrieved:
         """The answer of a view for so much room."""
@@ -282,7 +280,6 @@ class _Answers:
         ]
         if not newest:
             return there
-        self.has_corrections = True
         current, replaced = corrections_instead(
             there, newest, corrections, self.question.scope.session, self.tokenizer
         )
@@ -324,17 +321,6 @@ class _Answers:
             return unit
         cut = replace(unit, begins_inside=begins, ends_inside=ends)
         return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
-
-    def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
-        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
-        there: list[Evidence] = []
-        for some in in_chunks(candidates, max(most, 1)):
-            there += self.still_there(some, corrected=True)
-            if self.has_corrections:  # what corrects a passage may have been offered further on
-                return self.still_there(candidates, corrected=True)
-            if len(there) >= most:
-                break
-        return there
 
     def counted(self, units: Sequence[Evidence]) -> list[Evidence]:
         """The units as they are, their tokens those that the budget is in."""
@@ -382,7 +368,7 @@ def search(
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, counting.tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
-    candidates = answers.first_there(retrieved.evidence, limit)
+    candidates = answers.still_there(retrieved.evidence, corrected=True)
     answers.own = counting.own  # the room was passages of ours, what is found is counted as the caller counts
     best = answers.counted(answers.current_first(notes, candidates[:limit])[:limit])
     return Passages(best, retrieved.confidence)

@@ -54,7 +54,6 @@ from zibaldone.text.date_words import (
     YEAR,
     around,
     least_and_most,
-    may_name_days,
     month_number,
     season_of,
     weekday_number,
@@ -87,8 +86,6 @@ def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
     the month is read. Takes time linear in the length of the text.
     """
     low = text.lower()
-    if not may_name_days(low):
-        return []
     if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
         low = text.translate(_ASCII_LOWER)
     scan = _Scan(low, today, past=past)
