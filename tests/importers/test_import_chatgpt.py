@@ -228,10 +228,6 @@ def test_half_a_character_is_replaced(read):
             "$[0].mapping.a.message.create_time: found 'soon'",
         ),
         (
-            conversation("a", a=node("root", "user", "x", time=START * 1000)),
-            "create_time: found 1683554160000.0",
-        ),
-        (
             conversation("a", a=node("root", "user", 3, "x")),
             "$[0].mapping.a.message.content.parts[0]: found 3",
         ),
@@ -239,9 +235,7 @@ def test_half_a_character_is_replaced(read):
             conversation("a", a=node("root", "user", "x", author=None)),
             "message.author: found null, expected a value",
         ),
-        (conversation("a", a=node("root", "", "x")), "message.author.role: found ''"),
         (conversation("a", a=7), "$[0].mapping.a: found 7, expected an object"),
-        ({**conversation(), "mapping": []}, "$[0].mapping: found an empty list, expected an object"),
         ({**conversation(), "id": None}, "$[0].id: found null"),
         ({"mapping": {}}, "$[0]: found an object with 'mapping', expected the field 'id'"),
     ],
