@@ -1,18 +1,14 @@
 """From candidates to a context: what fits, in order, cited, or nothing at all."""
 
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise, zip_longest
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zibaldone import Config, Evidence, Memory, Message
-from zibaldone.core import Scope
-from zibaldone.recall.recall import in_period_first, reciprocal_rank
-from zibaldone.search.question import Question
-from zibaldone.text.periods import Period
+from zibaldone import Config, Memory, Message
+from zibaldone.recall.recall import reciprocal_rank
 from zibaldone.text.rendering import header, mark, verbatim
 from zibaldone.text.sentences import sentences
 
@@ -329,20 +325,6 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
     assert view.note == ""
 
 
-def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
-    """What happened is told some days later too; what has no time is of no day."""
-
-    def said(seq, day, *, is_dated=True):
-        time = datetime(2024, 3, day, tzinfo=UTC)
-        return Evidence(f"{seq}", "user", (seq,), time, "s", "messages", "message", 1.0, 3, is_dated=is_dated)
-
-    question = Question("What happened on 5 March 2024?", Scope("ann"), 100, START.replace(year=2025))
-    of_day = replace(question, period=Period(date(2024, 3, 5), date(2024, 3, 5)))
-    units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
-    assert [unit.sources[0] for unit in in_period_first(units, of_day)] == [2, 5, 6, 1, 3, 4]
-    assert in_period_first(units, question) == units
-
-
 def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
     """They would fill all that is offered; where the month has nothing, they are the way back."""
     told = "Books, books: number {} of the books that I read, and I read books all day, as you know."
@@ -370,9 +352,9 @@ def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its
     assert months("October 2024")
 
 
-@pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
+@pytest.mark.parametrize("role", ["assistant", "tool", "function", "system", "developer"])
 def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
-    """A tool's output is held back like an assistant's words, though it has more of the question's."""
+    """What assistants and tools say is held back, though it has more of the question's words."""
     flights = [{"content": f"Flight to Bergen: leaves {i}:{i + 10}.", "role": role} for i in range(10, 40)]
     told = "My plane to Norway goes early."
     user = new_user([*flights[:15], {"content": told, "role": "user"}, *flights[15:]])
