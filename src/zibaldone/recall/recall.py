@@ -19,9 +19,8 @@ from zibaldone.models.reranking import MOST, reranked
 from zibaldone.recall.packing import Chosen, Count, choose, standing_room
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
-from zibaldone.search.question import LONG_DAYS, Question, parse_question
+from zibaldone.search.question import Question, parse_question
 from zibaldone.search.unit import PASSAGE
-from zibaldone.search.unit_index import AFTER_DAYS
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.purgeable_cache import sweeping
@@ -110,7 +109,6 @@ def recall(
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        candidates = in_period_first(candidates, question)
         rules_room = standing_room(question.budget_tokens) if rules else 0
         standing: list[Evidence] = []
         if notes is not None:
@@ -396,20 +394,3 @@ def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[
         candidates[:leading], key=lambda unit: (unit.time, unit.sources, unit.place), reverse=order == "last"
     )
     return dated + candidates[leading:]
-
-
-def in_period_first(candidates: list[Evidence], question: Question) -> list[Evidence]:
-    """Put first what was said in the time that an overview is of, or soon after."""
-    period = question.period
-    if period is None:
-        return candidates
-    ends = period.last
-    if period.first and ends and (ends - period.first).days >= LONG_DAYS:
-        ends = None  # of a long time, what is told after it is told of something else
-    then: list[Evidence] = []
-    otherwise: list[Evidence] = []
-    for unit in candidates:
-        day = unit.time.date()
-        soon = ends is not None and 0 <= (day - ends).days <= AFTER_DAYS
-        (then if unit.is_dated and (soon or period.holds(day)) else otherwise).append(unit)
-    return then + otherwise

@@ -27,10 +27,6 @@ class Period:
     first: date | None
     last: date | None
 
-    def holds(self, day: date) -> bool:
-        """True if a day is in it."""
-        return (self.first is None or self.first <= day) and (self.last is None or day <= self.last)
-
 
 def asked_period(text: str, now: date) -> Period | None:
     """The time that a question, asked on the day `now`, names; None where it names none.
