@@ -29,7 +29,7 @@ from zibaldone.text.sentences import torn
 from zibaldone.views.base import Retrieved, TakeSnapshot, View
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
-from zibaldone.views.toolkit import PASSAGE_TOKENS, described
+from zibaldone.views.toolkit import PASSAGE_TOKENS, described, recallable_seqs
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
@@ -97,7 +97,10 @@ def recall(
     """
     began = time.perf_counter()
     question = read_question(database, messages, question, narrowing)
-    within = _within(database, question)
+    within = question.within
+    if question.scope.session is not None:
+        with database.read(question.scope.user) as connection:
+            within = recallable_seqs(connection, question)
     answers = _Answers(database, question, counting.tokenizer, counting.own)
     room = question.budget_tokens if reranker is None else max(question.budget_tokens, _RERANKED_ROOM)
     retrieved = [answers.of(view, room) for view in views]
@@ -195,16 +198,6 @@ def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
         for rank, item in enumerate(ranking, 1):
             scores[item] = scores.get(item, 0.0) + 1 / (K + rank)
     return sorted(scores, key=lambda item: -scores[item])
-
-
-def _within(database: Database, question: Question) -> frozenset[int] | None:
-    """The seqs that a question may recall; None: all of the user's."""
-    if question.scope.session is None:
-        return question.within
-    user, session = question.scope.user, question.scope.session
-    with database.read(user) as connection:
-        of_session = frozenset(log.seqs_where(connection, user, session=session))
-    return of_session if question.within is None else question.within & of_session
 
 
 @dataclass(slots=True)
