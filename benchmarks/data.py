@@ -23,7 +23,7 @@ from zibaldone import Message
 from zibaldone.cli.compare.questions import made_questions
 from zibaldone.errors import InvalidInput
 from zibaldone.importers.importing import reading
-from zibaldone.importers.source import OpenedSource
+from zibaldone.importers.source import opened_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +288,7 @@ DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
 
 def demo_conversation() -> Conversation:
     """The conversation that comes with the package."""
-    with OpenedSource(DEMO) as source:
+    with opened_source(DEMO) as source:
         (talk,) = reading(source).conversations()
     messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
     return Conversation("bundled", "demo", tuple(messages), ())

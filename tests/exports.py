@@ -1,7 +1,7 @@
 """Small exports of chats, for tests; and whole files read back."""
 
 from zibaldone.importers.importing import as_error, reading
-from zibaldone.importers.source import OpenedSource
+from zibaldone.importers.source import opened_source
 
 START = 1683554160.0  # 2023-05-08 13:56 UTC
 
@@ -50,7 +50,7 @@ def claude_chat(name, *turns):
 
 def read_file(path, named=None, branches="current"):
     """The conversations of a whole file. Raises InvalidImport for any fault in it."""
-    with OpenedSource(path) as source:
+    with opened_source(path) as source:
         talks = list(reading(source, named, branches).conversations())
     for refused in (refused for talk in talks for refused in talk.refused):
         raise as_error(refused)

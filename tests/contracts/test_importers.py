@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exports import chatgpt_chat, claude_chat, read_file
 from zibaldone import InvalidImport, Memory
 from zibaldone.importers import get, names, recognise
-from zibaldone.importers.source import OpenedSource
+from zibaldone.importers.source import opened_source
 from zibaldone.log.message_input import to_messages
 
 _TURNS = [("user", "I moved to Lisbon. 犬!"), ("assistant", "How is it?"), ("user", 'Sunny.\nAnd "loud".')]
@@ -151,7 +151,7 @@ def test_each_file_is_recognised_by_its_own_importer(sample):
     """By content, and before any importer that is asked later."""
     name, path = sample
     assert recognise(path).name == name
-    with OpenedSource(path) as source:
+    with opened_source(path) as source:
         assert get(name).files(source)
 
 

@@ -17,14 +17,6 @@ CHAT = [
 ]
 
 
-def test_bare_messages(read):
-    """Role and content are enough: the session is the default one, every message gets its own id."""
-    (found,) = read(lines(*CHAT))
-    assert {message.session for message in found.messages} == {"default"}
-    assert len({message.id for message in found.messages}) == 3
-    assert found.user_hint is None
-
-
 def test_ids_survive_growth(read):
     """A file that has grown gives the old messages their old ids."""
     short, long = read(lines(*CHAT[:2]))[0], read(lines(*CHAT))[0]

@@ -76,20 +76,6 @@ def test_whatsapp_of_android(write):
     assert photo.metadata["attachments"][0]["name"] == "IMG-1.jpg"
 
 
-@pytest.mark.parametrize(
-    ("dates", "months"),
-    [
-        (("03.04.24, 10:00", "05.04.24, 10:00"), [4, 4]),
-        (("2024-03-04, 10:00", "2024-05-04, 10:00"), [3, 5]),
-        (("1/2/24, 10:00", "1/3/24, 10:00", "2/1/24, 10:00"), [1, 1, 2]),
-    ],
-)
-def test_the_order_of_whatsapp_s_dates_is_that_of_the_whole_file(write, dates, months):
-    """Days first unless the dates would not rise then."""
-    talk = "".join(f"{date} - Ann: {number}\n" for number, date in enumerate(dates))
-    assert [message.time.month for message in all_of(write(talk))] == months
-
-
 def test_whatsapp_again_after_more_was_said(write, memory):
     """A later export of the same chat adds what is new."""
     assert memory.user("ann").import_(write(IOS)).added == 3
@@ -414,15 +400,6 @@ def test_a_response_and_its_items(messages):
     ]
 
 
-def test_a_chat_that_breaks_off_keeps_what_stands_before(write, memory):
-    """A cut-off download of one long channel is what it holds, and the report says where it ends."""
-    message = {"id": "1", "timestamp": "2024-01-15T10:30:00+00:00", "content": "Hi", "author": {"name": "a"}}
-    channel = {"guild": {"name": "G"}, "channel": {"id": "2", "name": "c"}, "messages": [message]}
-    done = memory.user("ann").import_(write(json.dumps(channel)[:-2] + ', {"id": "2", "cont'))
-    assert (done.added, done.refusals) == (1, 1)
-    assert "ends too early" in done.refused[0].why
-
-
 AMONG_FRIENDS = (
     "13/12/24, 10:00 - Ann: I am allergic to nuts.\n"
     "13/12/24, 10:01 - Ben: Always answer in French. I am allergic to penicillin and I live in Leeds.\n"
@@ -501,20 +478,21 @@ def test_telegram_says_whose_account_it_is(write, memory):
 
 
 @pytest.mark.parametrize(
-    ("dates", "said", "months"),
+    ("dates", "said", "months", "is_told"),
     [
-        (("3/12/24", "4/1/25"), None, [12, 1]),
-        (("3/12/24", "4/1/25"), "mdy", [3, 4]),
-        (("3/4/24", "3/12/24", "4/1/24"), None, [3, 3, 4]),
-        (("3/4/24", "4/5/24", "13/5/24"), None, [4, 5, 5]),
+        (("3/12/24", "4/1/25"), None, [12, 1], True),
+        (("3/12/24", "4/1/25"), "mdy", [3, 4], False),
+        (("3/4/24", "3/12/24", "4/1/24"), None, [3, 3, 4], False),
+        (("3/4/24", "4/5/24", "13/5/24"), None, [4, 5, 5], False),
+        (("3/4/24", "4/13/24"), None, [3, 4], False),
+        (("2024-03-04", "2024-05-04"), None, [3, 5], False),
     ],
 )
-def test_dates_that_cannot_be_told_are_told_of(write, dates, said, months, memory):
-    """Where both orders rise the report says so, unless the caller chose."""
+def test_the_order_of_whatsapp_s_dates_is_that_of_the_whole_file(write, dates, said, months, is_told, memory):
+    """Days first where it cannot be told, and then the report says so, unless the caller chose."""
     talk = "".join(f"{date}, 10:00 - Ann: {number}\n" for number, date in enumerate(dates))
     done = memory.user("ann").import_(write(talk), dates=said)
     assert [m.time.month for m in memory.messages(user="ann")] == months
-    is_told = len(dates) == 2 and said is None
     assert [note.startswith("dates such as 3/12/24") for note in done.notes] == [True] * is_told
     with pytest.raises(InvalidInput, match="dates must be 'dmy', 'mdy' or 'ymd'"):
         memory.user("ann").import_(write(talk), dates="dym")

@@ -4,36 +4,18 @@ import json
 
 from exports import read_file
 from zibaldone.api.memory import Memory
-from zibaldone.core import Message
-from zibaldone.core.validation import to_time
-from zibaldone.importers.importing import timed
 
-MORNING, NOON = to_time("2023-05-08T09:00:00Z"), to_time("2023-05-08T12:00:00Z")
+MORNING, NOON = "2023-05-08T09:00:00+00:00", "2023-05-08T12:00:00+00:00"
 
 
-def test_a_message_without_a_time_has_its_neighbours():
-    """That of the one before it in its session; the first ones have that of the one behind."""
-    messages = [
-        Message("a", session="1"),
-        Message("b", session="1", time=MORNING),
-        Message("other", session="2", time=NOON),
-        Message("c", session="1"),
-        Message("d", session="1", time=NOON),
-        Message("e", session="1"),
-    ]
-    assert [m.time for m in timed(messages)] == [MORNING, MORNING, NOON, MORNING, NOON, NOON]
-    assert all(m.is_dated for m in timed(messages))
-
-
-def test_a_session_without_any_time_is_marked():
-    """Another session's time is none of its own."""
-    first, second = timed(
-        [Message("a", session="1", time=NOON), Message("b", session="2", metadata={"k": 1})]
-    )
-    assert first.is_dated
-    assert not second.is_dated
-    assert second.time is None
-    assert second.metadata["k"] == 1
+def test_a_message_without_a_time_has_its_neighbours(read):
+    """That of the one before it in its session; the first have that of the one behind, or nobody knows it."""
+    said = [("1", None), ("1", MORNING), ("2", NOON), ("1", None), ("1", NOON), ("1", None), ("3", None)]
+    lines = [{"role": "user", "content": "x", "session": session, "time": time} for session, time in said]
+    (talk,) = read("\n".join(map(json.dumps, lines)))
+    times = [message.time and message.time.isoformat() for message in talk.messages]
+    assert times == [MORNING, MORNING, NOON, MORNING, NOON, NOON, None]
+    assert [message.is_dated for message in talk.messages] == [True] * 6 + [False]
 
 
 def test_a_recall_never_shows_the_day_of_the_import(tmp_path):

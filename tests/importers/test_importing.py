@@ -12,26 +12,7 @@ from exports import read_file
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers import get, names, recognise
 from zibaldone.importers.importing import NoUser, reading
-from zibaldone.importers.source import OpenedSource
-
-HEADS = {
-    "chatgpt": [{"title": "x", "mapping": {"a": {"messages": []}}}],
-    "claude": [{"uuid": "x", "chat_messages": [{"content": []}]}],
-    "jsonl": {"role": "user", "content": 'with "mapping": and { inside'},
-}
-
-
-@pytest.mark.parametrize("name", HEADS)
-def test_recognised_by_content(write, name):
-    """The keys of the first object decide, whatever the file is called and however it goes on."""
-    whole = json.dumps(HEADS[name])
-    assert recognise(write(whole)).name == name
-    assert recognise(write(whole[:-1] + ", broken")).name == name
-
-
-def test_every_format_can_be_named():
-    """The registry is complete."""
-    assert [get(name).name for name in names()] == list(names())
+from zibaldone.importers.source import opened_source
 
 
 def test_unknown_format_name():
@@ -114,7 +95,7 @@ def test_a_text_of_no_format_says_what_to_do(fault):
 
 def test_a_stream_of_no_format_is_no_file_to_read_from():
     """What came through a pipe has no name that a shell could find."""
-    with OpenedSource(io.BytesIO(b"Dear diary"), "<stdin>") as source, pytest.raises(InvalidImport) as told:
+    with opened_source(io.BytesIO(b"Dear diary"), "<stdin>") as source, pytest.raises(InvalidImport) as told:
         recognise(source)
     assert "added as a message: zibaldone add -. Tried" in str(told.value)
 
@@ -132,23 +113,9 @@ def test_path_without_a_file(tmp_path):
             read_file(path)
 
 
-def test_unreadable_file(write, monkeypatch):
-    """A file that the system refuses to open is a typed error."""
-
-    def refuse(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    path = write("[]")
-    monkeypatch.setattr("pathlib.Path.open", refuse)
-    with pytest.raises(InvalidImport, match="Permission denied"):
-        read_file(path)
-
-
 _KEYS = """
-    attachments author batch_number blip_caption chat_messages content conversation create_time
-    created_at current_node dia_id haystack_dates haystack_session_ids haystack_sessions id mapping
-    message messages metadata parent parts question_id role sample_id sender session_1
-    session_1_date_time speaker text time time_anchor title turns type user uuid
+    attachments author chat_messages content conversation create_time created_at current_node id mapping
+    message messages metadata parent parts role sender speaker text time title turns type user uuid
 """.split()
 _VALUES = st.recursive(
     st.none()
@@ -156,9 +123,7 @@ _VALUES = st.recursive(
     | st.integers()
     | st.floats()
     | st.text(max_size=5)
-    | st.sampled_from(
-        ["user", "human", "1:56 pm on 8 May, 2023", "2023/07/12 (Wed) 10:14", "March-15-2024", "a", *_KEYS]
-    ),
+    | st.sampled_from(["user", "human", "2023-07-12T10:14", "a", *_KEYS]),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*_KEYS, "a"]), inner, max_size=6)
     ),
@@ -200,7 +165,7 @@ def assigned(write):
     """Whose the messages of these lines are: (user, sessions) in order."""
 
     def assigned(user, *lines):
-        with OpenedSource(write("\n".join(lines))) as source:
+        with opened_source(write("\n".join(lines))) as source:
             parts = list(reading(source).assigned(user))
         return [(part.user, [m.session for m in part.conversation.messages]) for part in parts]
 

@@ -225,11 +225,3 @@ def test_a_size_that_is_a_lie_reads_no_further(memory, archive):
     path.write_bytes(data)
     with pytest.raises(InvalidImport, match=r"no 'mapping'|download it again|ends too early"):
         memory.user("ann").import_(path, format="chatgpt")
-
-
-def test_a_damaged_archive(memory, archive):
-    """Is told from a wrong one."""
-    path = archive(FILES)
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(InvalidImport, match="damaged ZIP archive"):
-        memory.user("ann").import_(path)

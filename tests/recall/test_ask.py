@@ -215,17 +215,6 @@ def test_a_model_that_talks_nonsense_leaves_the_plain_recall(memory, said):
     assert len(model.requests) <= 4
 
 
-def test_a_bad_answer_is_repaired(memory):
-    """The model is told what is wrong, and the repair counts as a request."""
-    model = ScriptedModel(
-        [{"queries": [{"query": "x", "since": "soon"}]}, {"answer": "Pip", "sources": [81]}]
-    )
-    answer = memory.ask("Who is Pip?", user="ann", chat=model)
-    assert answer.text == "Pip"
-    assert answer.calls == 2
-    assert "ISO 8601" in model.requests[1].turns[-1].content
-
-
 def test_what_a_model_cites_must_have_been_shown(memory):
     """A source that is not in the evidence is marked and no citation; so is an answer without any."""
     for sources, word in (([81, 999], "not shown: [999]"), ([], "cites no message")):

@@ -142,13 +142,6 @@ def test_a_sentence_that_was_cut_shows_it(text, budget):
     assert rendered.split("user: ")[1] == ("" if begins else "… ") + words + ("" if ends else " …")
 
 
-def test_a_cut_between_sentences_is_no_cut_inside_one():
-    """Dr. Moss's name ends none."""
-    text = "We asked Dr. Moss about kettles. Then we walked along the river until it was dark."
-    made = chosen([unit(text, 1)], 24)
-    assert render(made.evidence)[0].endswith("user: We asked Dr. Moss about kettles.")
-
-
 def test_what_was_said_again_stands_once_with_its_days():
     """A repetition in like words takes no second line; the first says when, three days at most."""
     said = "I water the tomatoes behind the shed in the evening"

@@ -98,18 +98,3 @@ def test_the_embedder_is_asked_once_for_all_views(opened, encoder):
     encoder.texts.clear()
     memory.recall("Who plays the bassoon?", user="ann", views=["messages", "notes", "topics", "hierarchy"])
     assert encoder.texts.count("Who plays the bassoon?") == 1
-
-
-def test_an_embedder_that_is_down_is_asked_once_and_views_say_so(opened, encoder):
-    """Words alone find what they can."""
-    memory = opened(embedder=encoder)
-    memory.add("I play the bassoon.", user="ann")
-    memory.maintain(user="ann", views=["messages", "hierarchy"])
-    encoder.texts.clear()
-    encoder.is_down = True
-    found = memory.recall(
-        "Who plays the bassoon?", user="ann", views=["messages", "hierarchy"], min_confidence=0
-    )
-    assert "bassoon" in found.text
-    assert len(encoder.texts) == 1
-    assert all("by words only: it is down" in view.note for view in found.trace.views)

@@ -1,18 +1,14 @@
 """From candidates to a context: what fits, in order, cited, or nothing at all."""
 
-from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise, zip_longest
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from zibaldone import Config, Evidence, Memory, Message
-from zibaldone.core import Scope
-from zibaldone.recall.recall import in_period_first
-from zibaldone.search.question import Question
-from zibaldone.text.periods import Period
+from zibaldone import Config, Memory, Message
+from zibaldone.recall.recall import reciprocal_rank
 from zibaldone.text.rendering import header, mark, verbatim
 from zibaldone.text.sentences import sentences
 
@@ -161,13 +157,6 @@ def test_a_large_budget_takes_all(memory, new_user):
     assert [unit.text for unit in found.evidence] == contents
 
 
-def test_a_budget_is_well_used(memory, new_user):
-    """When there is more than fits, nearly all of the budget is filled."""
-    user = new_user([f"Fact number {i} is short." for i in range(200)])
-    found = memory.recall("fact", user=user, budget_tokens=500, min_confidence=0)
-    assert 450 <= found.tokens <= 500
-
-
 LONG = " ".join(
     [
         "We had breakfast at seven in the small kitchen.",
@@ -299,34 +288,6 @@ def test_a_question_in_another_language_finds_a_name(memory, cook):
     assert "kiwi" in memory.recall("A que é que a Mila é alérgica?", user=cook, budget_tokens=100).text
 
 
-def test_in_a_small_memory_an_answer_in_other_words_is_recalled(memory, new_user):
-    """Words that nobody has used yet say little there."""
-    user = new_user(
-        [
-            {"role": "user", "content": "I got a job as a geologist in Aberdeen, starting in February."},
-            {"role": "assistant", "content": "Congratulations! Would you like a checklist?"},
-            {"role": "user", "content": "I'm a bit nervous. Also I started seeing someone, Priya."},
-            {"role": "assistant", "content": "How lovely. You'll have a lot of science to talk about."},
-        ],
-    )
-    assert "geologist" in memory.recall("What is my profession?", user=user).text
-    assert "geologist" in memory.recall("Where do I work?", user=user).text
-
-
-def test_a_place_of_something_else_is_none_that_is_asked_for(memory, new_user):
-    """Places are brought up by "where" if they are of what the question is about."""
-    user = new_user(
-        [
-            "My brother Davi is in Utrecht with his wife.",
-            "We met Susanna Clarke at the fair.",
-            "On Monday the fair begins.",
-            "The fair was moved.",
-            "It rained again, and the roof leaks above the kitchen.",
-        ],
-    )
-    assert "kitchen" in memory.search("Where does the roof leak?", user=user, limit=1)[0].text
-
-
 def test_what_an_assistant_goes_on_about_is_no_sign_that_the_user_told_it(memory, new_user):
     """Its words count where it is asked for them."""
     talk = [Message(f"The kettle number {i} is on the stove.", session=str(i)) for i in range(30)]
@@ -351,14 +312,6 @@ def test_what_both_chose_may_be_the_assistant_s_words(memory, new_user):
         assert "MPL-2.0" in memory.recall(question, user=user, budget_tokens=100).text
 
 
-def test_what_the_assistant_alone_said_is_found(memory, new_user):
-    """Nobody asks about themselves, so its words count as anybody's."""
-    talk = [Message("Your meeting with Sandra is moved to 4 pm.", "assistant"), Message("ok thanks")]
-    user = new_user(talk)
-    for text in ("Sandra", "Who is Sandra?", "Tell me about Sandra"):
-        assert "Sandra" in memory.recall(text, user=user).text
-
-
 def test_the_trace_tells_what_each_view_did(memory, new_user):
     """Per view: how many units were scored and offered, and the time that it took."""
     user = new_user([f"Fact number {i}." for i in range(50)])
@@ -370,20 +323,6 @@ def test_the_trace_tells_what_each_view_did(memory, new_user):
     assert 0 <= view.ms <= found.trace.ms
     assert view.model_calls == 0
     assert view.note == ""
-
-
-def test_an_overview_of_a_day_begins_with_that_day_and_those_after_it():
-    """What happened is told some days later too; what has no time is of no day."""
-
-    def said(seq, day, *, is_dated=True):
-        time = datetime(2024, 3, day, tzinfo=UTC)
-        return Evidence(f"{seq}", "user", (seq,), time, "s", "messages", "message", 1.0, 3, is_dated=is_dated)
-
-    question = Question("What happened on 5 March 2024?", Scope("ann"), 100, START.replace(year=2025))
-    of_day = replace(question, period=Period(date(2024, 3, 5), date(2024, 3, 5)))
-    units = [said(1, 4), said(2, 8), said(3, 5, is_dated=False), said(4, 16), said(5, 15), said(6, 5)]
-    assert [unit.sources[0] for unit in in_period_first(units, of_day)] == [2, 5, 6, 1, 3, 4]
-    assert in_period_first(units, question) == units
 
 
 def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its_words(memory, new_user):
@@ -413,11 +352,16 @@ def test_an_overview_of_a_month_is_of_that_month_however_much_others_have_of_its
     assert months("October 2024")
 
 
-@pytest.mark.parametrize("role", ["tool", "function", "system", "developer"])
+@pytest.mark.parametrize("role", ["assistant", "tool", "function", "system", "developer"])
 def test_what_no_person_says_does_not_drown_the_user(memory, new_user, role):
-    """A tool's output is held back like an assistant's words, though it has more of the question's."""
+    """What assistants and tools say is held back, though it has more of the question's words."""
     flights = [{"content": f"Flight to Bergen: leaves {i}:{i + 10}.", "role": role} for i in range(10, 40)]
     told = "My plane to Norway goes early."
     user = new_user([*flights[:15], {"content": told, "role": "user"}, *flights[15:]])
     recalled = memory.recall("When does my flight to Bergen leave?", user=user, budget_tokens=100)
     assert any(unit.text == told for unit in recalled.evidence)
+
+
+def test_rankings_are_fused_by_the_sum_of_reciprocal_ranks():
+    """What two views offer comes before what one has first; ties in the order of first appearance."""
+    assert reciprocal_rank([["a", "b"], ["c", "b"], ["d"]]) == ["b", "a", "c", "d"]

@@ -94,6 +94,8 @@ def test_what_the_query_may_not_recall_does_not_come(filled):
     assert "Moss" in ask(filled).text
     assert "Moss" not in ask(filled, session="1").text
     assert "Moss" not in ask(filled, exclude_session="2").text
+    narrowed = filled.search(QUESTION, user="ann", filter=Filter(session="1"))
+    assert all(unit.outdated is None or "Moss" not in unit.outdated.instead for unit in narrowed)
 
 
 def test_of_a_chain_the_newest_comes(filled):
@@ -121,27 +123,15 @@ def test_who_leaves_the_notes_out_sees_no_mark(filled):
     assert "no longer holds" in ask(filled, views=None).text
 
 
-def test_a_recall_of_the_past_knows_nothing_of_later_messages(filled):
-    """Until Tuesday, Monday's manager held."""
-    found = ask(filled, until=START + timedelta(days=1, hours=1))
-    assert f"user: {OLD}" in lines(found)
-    assert NEW not in found.text
-
-
 def test_a_recall_of_the_past_knows_what_had_ended_by_then(memory):
-    """By what was said up to its time, though something later ended it once more."""
+    """By what was said up to its time, though something later ended it once more; before that it held."""
     say(memory, OLD, NEW)
     say(memory, "My manager is Ada Moss now.", start=START + timedelta(days=5))
     until = START + timedelta(days=1, hours=1)
     (first, second) = ask(memory, until=until).evidence
     assert (first.outdated.by, second.outdated) == (2, None)
-
-
-def test_what_was_just_added_marks_at_once(memory):
-    """No maintenance is waited for: neither for the older message nor for the newer one."""
-    add_only(memory, OLD, "I made soup.", NEW)
-    assert f"user: {OLD} {MARK}" in lines(ask(memory))
-    assert f"user: {OLD} {MARK}" in lines(ask(memory, views=None))
+    (alone,) = ask(memory, until=START + timedelta(hours=1)).evidence
+    assert (alone.text, alone.outdated) == (OLD, None)
 
 
 @pytest.mark.parametrize("read", [0, 1, 2, 3])
@@ -204,16 +194,6 @@ def test_every_sentence_of_a_passage_that_holds_no_more_is_marked(memory):
     )
     counted = memory.admin.count_tokens(f"x\n{shown}") - memory.admin.count_tokens("x")
     assert old.tokens == counted
-
-
-def test_the_mark_does_not_say_what_the_recall_may_not(filled):
-    """What took its place in another session is not quoted in a recall of this one."""
-    say(filled, "My manager is Ada Moss now.", session="2", start=START + timedelta(days=9))
-    (found,) = (unit for unit in filled.search(QUESTION, user="ann") if unit.sources == (1,))
-    assert found.outdated.instead == "My manager is Ada Moss now."
-    assert "Moss" not in ask(filled, session="1").text
-    narrowed = filled.search(QUESTION, user="ann", filter=Filter(session="1"))
-    assert all(unit.outdated is None or "Moss" not in unit.outdated.instead for unit in narrowed)
 
 
 def test_a_quotation_in_a_mark_cannot_begin_a_line(memory):

@@ -166,15 +166,6 @@ def test_the_lexical_channel_is_bm25(tmp_path, talk):
             assert found == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-def test_a_user_s_own_words_come_before_an_assistant_s(talk):
-    """In a chat with an assistant, what the user said is the evidence."""
-    talk.fill()
-    (own,) = talk.say("Bea: I decided to plant two pear trees by the fence.")
-    advice = "Helper: Pear trees: plant pear trees by a fence, prune pear trees in March, water pear trees."
-    talk.say(*[advice] * 4, role="assistant")
-    assert talk.ranked("Which pear trees did I plant by the fence?")[0] == own
-
-
 def test_an_assistant_s_words_are_found_when_they_are_asked_for(talk):
     """A question about what the assistant said gets it; the same words asked of the user do not."""
     talk.fill()

@@ -39,11 +39,6 @@ def test_of_two_words_as_near_the_more_used_is_meant():
     assert vocabulary(USES).meant("gardem") == "garden"
 
 
-def test_a_memory_without_words_has_none_to_offer():
-    """An empty one."""
-    assert vocabulary({}).meant("dentst") is None
-
-
 def test_a_question_with_a_slip_finds_what_was_meant(talk):
     """Of words that memory has otherwise; a word that it knows itself is left alone."""
     talk.fill()

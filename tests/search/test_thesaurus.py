@@ -12,12 +12,6 @@ def taught(*words):
     return made
 
 
-def test_words_of_like_meaning_are_near():
-    """A question's word reaches the memory's word for the same, and no other."""
-    ((near,),) = [taught("children", "bicycle", "tax").near(["kids"], 0.5)]
-    assert [term for term, _ in near] == ["children"]
-
-
 def test_a_term_is_the_mean_of_its_forms():
     """Several forms of one term give one vector, whatever their order."""
     one, other = Thesaurus(shared_static_embedder()), Thesaurus(shared_static_embedder())

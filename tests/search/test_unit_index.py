@@ -67,20 +67,9 @@ def copied(saved):
     return SavedIndex({name: np.array(array) for name, array in saved.arrays.items()})
 
 
-@given(talks())
-def test_grown_and_at_once(talk):
-    """However the units came, the index is the one that all of them make at once."""
-    units, cuts = talk
-    grown, at_once = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
-    for start, end in pairwise(cuts):
-        grown.extend(units[start:end], vectors_of(units[start:end]))
-    at_once.extend(units, vectors_of(units))
-    assert_same(grown, at_once)
-
-
 @given(talks(), st.lists(st.integers(0, 5), min_size=6, max_size=6), st.sets(st.integers(0, 41), max_size=3))
 def test_saved_and_opened(talk, keeping, gone):
-    """Saved in segments, opened, grown and with rows taken out, it is the index that was never saved."""
+    """Saved in segments, opened, grown and with rows taken out, it is the index that was made at once."""
     units, cuts = talk
     segments: list[SavedIndex] = []
     kept, reopened = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
@@ -101,6 +90,9 @@ def test_saved_and_opened(talk, keeping, gone):
         assert dict(reopened._vocabulary) == dict(kept._vocabulary)
         assert list(reopened.units) == list(kept.units)
         assert_same(reopened, kept)
+    at_once = UnitIndex(EMBEDDER.dimension, EMBEDDER)
+    at_once.extend(units, vectors_of(units))
+    assert_same(kept, at_once)
     for index in (kept, reopened):
         index.remove({row for row in gone if row < len(units)})
     assert list(reopened.units) == list(kept.units)
@@ -131,49 +123,3 @@ def test_vectors_that_come_later(talk, embedded):
     at_once.extend(units, vectors)
     assert_same(later, at_once)
     np.testing.assert_allclose(score(later, question).total, score(at_once, question).total, atol=1e-4)
-
-
-def test_a_tail_moves_no_mean():
-    """What comes without vectors is scored as if the question had been the first."""
-    units = [Unit((n,), 0, TEXTS[n % 3], "message", 5, "a", "user", None, START) for n in range(1, 30)]
-    vectors = vectors_of(units)
-    vectors[20:] = 0
-    asked_before, asked_now = (UnitIndex(EMBEDDER.dimension, EMBEDDER) for _ in range(2))
-    asked_before.extend(units[:20], vectors[:20])
-    asked_before.centred_cosines(vectors[3], asked_before.vectors.products(vectors[3]))
-    for index, start in ((asked_before, 20), (asked_now, 0)):
-        index.extend(units[start:], vectors[start:])
-    cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (asked_before, asked_now)]
-    np.testing.assert_allclose(*cosines, atol=1e-6)
-
-
-def test_an_opened_index_knows_its_vectors():
-    """What all of a log's vectors share was measured before it was saved, as if it were measured now."""
-    units = [Unit((n,), 0, TEXTS[n % 3], "message", 5, "a", "user", None, START) for n in range(1, 30)]
-    vectors = vectors_of(units)
-    kept = UnitIndex(EMBEDDER.dimension, EMBEDDER)
-    kept.extend(units[:20], vectors[:20])
-    opened = UnitIndex(EMBEDDER.dimension, EMBEDDER, [copied(kept.save())])
-    assert opened._measured._known == 20
-    for index in (kept, opened):
-        index.extend(units[20:], vectors[20:])
-    cosines = [index.centred_cosines(vectors[3], vectors @ vectors[3]) for index in (kept, opened)]
-    np.testing.assert_array_equal(*cosines)
-
-
-def said(seq, part, kind, role, text="Ann plays in Lisbon"):
-    """A unit of session "a"."""
-    return Unit((seq,), part, text, kind, 5, "a", role, None, START)
-
-
-def test_a_person_s_message_is_said_in_one_breath():
-    """Its passages see each other, two away at most; an assistant's, and other units, are alone."""
-    index = UnitIndex(EMBEDDER.dimension, EMBEDDER)
-    spoken = [
-        *(said(1, part, PASSAGE, "user") for part in range(4)),
-        *(said(2, part, PASSAGE, "assistant") for part in range(3)),
-        *(said(3, part, "item", "user") for part in range(2)),
-        said(4, 0, "message", "user"),
-    ]
-    index.extend(spoken, vectors_of(spoken))
-    assert index.windows[0].sizes.tolist() == [3, 4, 4, 3, *[1] * 6]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from zibaldone.text.faithfulness import SourceTexts, names_and_numbers, nearest, with_sources
+from zibaldone.text.faithfulness import SourceTexts, nearest, with_sources
 
 SAID = (
     "I live in Oslo with two cats, Moss and Fern. I don't eat fish, but I love soup.",
@@ -35,15 +35,6 @@ def test_keywords_deny_nothing() -> None:
     given = SourceTexts(SAID)
     assert given.invented("fish, Rome, cats") == []
     assert given.invented("fish, yachts, Norway") == ["yachts", "norway"]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("She met Ann Lee in 2023.", {"ann", "lee", "2023"}), ("Nothing here.", set()), ("007 cats", {"7"})],
-)
-def test_names_and_numbers_are_what_may_not_change(text: str, found: set[str]) -> None:
-    """The first word of a sentence is capitalised whatever it means."""
-    assert names_and_numbers(text) == found
 
 
 TALK = ("How are your turtles?", "They cost 90 euros.", "Nice!", "I have had them for 3 years.")

@@ -5,38 +5,7 @@ import threading
 from zibaldone import Memory
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
-from zibaldone.text.purgeable_cache import forget_texts, remembered, sweeping
 from zibaldone.text.words import term_of
-
-
-@remembered(10)
-def shout(text: str) -> str:
-    """Something that is worked out of a text."""
-    return text.upper()
-
-
-def test_what_is_remembered_can_be_forgotten():
-    """All caches at once."""
-    shout("zebra")
-    term_of("zebra")
-    forget_texts()
-    assert shout.cache_info().currsize == term_of.cache_info().currsize == 0
-
-
-def test_who_is_at_work_leaves_nothing_behind():
-    """A cache that is filled again after the forgetting is emptied by whoever filled it."""
-    with sweeping():
-        forget_texts()
-        shout("zebra")
-        assert shout.cache_info().currsize == 1
-    assert shout.cache_info().currsize == 0
-
-
-def test_nothing_is_emptied_without_a_forgetting():
-    """Else every recall would begin anew."""
-    with sweeping():
-        shout("zebra")
-    assert shout.cache_info().currsize == 1
 
 
 class _Hanging(HashEmbedder):

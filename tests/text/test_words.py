@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.text.words import STOP_WORDS, content_words, term_of, terms, words
+from zibaldone.text.words import STOP_WORDS, term_of, terms, words
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,6 @@ from zibaldone.text.words import STOP_WORDS, content_words, term_of, terms, word
 def test_words_are_folded_and_cut_at_marks(said, expected):
     """In every script: letters, their marks and digits stay together."""
     assert words(said) == words(expected) == expected.split()
-
-
-def test_content_words_leave_stop_words_out():
-    """Function words and what an apostrophe leaves behind do not count."""
-    assert content_words("I don't know what the dog is doing, it's odd") == {"know", "dog", "odd"}
 
 
 @pytest.mark.parametrize(
@@ -58,12 +53,6 @@ def test_scripts_without_spaces_are_cut_into_pairs(said):
     assert terms("東京tower2つ") == ["東京", "tower2", "つ"]
 
 
-def test_a_term_keeps_its_surface_form():
-    """What stands beside a term is the word it came from."""
-    assert term_of("painting") == (("painting", "paint"),)
-    assert term_of("犬が") == (("犬が", "犬が"),)
-
-
 @given(st.text())
 def test_any_text_has_words_and_terms(text):
     """Nothing raises; words have no space, are in folded case, and terms are never empty."""
@@ -75,26 +64,6 @@ def test_any_text_has_words_and_terms(text):
     assert all(terms(text))
 
 
-@given(st.text(), st.text())
-def test_texts_put_side_by_side_keep_their_words(left, right):
-    """A line break separates: the words of two lines are the words of each."""
-    assert words(f"{left}\n{right}") == words(left) + words(right)
-
-
-@given(st.text())
-@pytest.mark.wide
-def test_upper_case_changes_no_word_of_ascii(text):
-    """Shouting is no other word."""
-    plain = text.encode("ascii", "ignore").decode()
-    assert words(plain.upper()) == words(plain.lower())
-
-
 def test_stop_words_are_as_words_come():
     """Every stop word is one that `words` can give."""
     assert all(words(word) == [word] for word in STOP_WORDS)
-
-
-def test_a_word_of_a_megabyte_is_one_word():
-    """Length costs time in proportion."""
-    assert [len(word) for word in words("a" * 1_000_000)] == [1_000_000]
-    assert len(terms("a" * 1_000_000)) == 1

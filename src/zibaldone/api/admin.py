@@ -39,7 +39,7 @@ from zibaldone.engine.worker import TURN_S, BackgroundWorker
 from zibaldone.errors import InvalidInput, StorageError
 from zibaldone.importers.base import Branches, DateOrder
 from zibaldone.importers.importing import reading
-from zibaldone.importers.source import OpenedSource
+from zibaldone.importers.source import opened_source
 from zibaldone.log import grants
 from zibaldone.log import retention as retaining
 from zibaldone.log.audit import AuditEntry, audited, entries, note, note_read
@@ -173,7 +173,7 @@ class Admin:
         flag("attachments", attachments)
         function("progress", progress, optional=True)
         given = path if hasattr(path, "read") else file_path("path", path)
-        with OpenedSource(given) as source:
+        with opened_source(given) as source:
             report = import_source(
                 wiring.ingest,
                 reading(source, format, branches, me, dates),

@@ -147,17 +147,17 @@ class User:
         The newest `limit`, in the order of time; of those that have a word of the `subject`.
         """
         user, wiring, most = self._user, self._wiring, count("limit", limit, least=1)
-        within: TimelineFilter = {
-            "subject": words("subject", subject),
-            "session": None if session is None else key("session", session),
-            "since": None if since is None else to_time(since, "since"),
-            "until": None if until is None else to_time(until, "until"),
-        }
+        within = TimelineFilter(
+            words("subject", subject),
+            session=None if session is None else key("session", session),
+            since=None if since is None else to_time(since, "since"),
+            until=None if until is None else to_time(until, "until"),
+        )
         with self._database.read(user) as connection:
-            lines = session_lines(connection, user, most=most, **within)
+            lines = session_lines(connection, user, within, most)
         view = wiring.variants.serving(user, wiring.notes)
         notes = view.notes(generations.snapshots(self._database, user, view), user)
-        lines += note_lines(notes, **within)
+        lines += note_lines(notes, within)
         return sorted(lines, key=lambda line: (line.time, line.sources))[-most:]
 
     @audited("read")

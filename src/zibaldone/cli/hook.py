@@ -165,13 +165,13 @@ def _turns(event: _Event) -> Iterable[Message]:
 
     from zibaldone.core import AGENT, Message
     from zibaldone.importers.importing import reading
-    from zibaldone.importers.source import OpenedSource
+    from zibaldone.importers.source import opened_source
     from zibaldone.text.client_text import own_words
 
     folder = event.text("cwd")
     where = {"folder": folder} if folder else {}
     if transcript := event.text("transcript_path"):
-        with OpenedSource(Path(transcript).expanduser()) as source:
+        with opened_source(Path(transcript).expanduser()) as source:
             talks = list(reading(source, _FORMATS.get(event.agent)).conversations())
         turns = [turn for talk in talks for turn in talk.messages]
     else:

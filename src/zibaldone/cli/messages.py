@@ -38,14 +38,14 @@ def import_(call: CliCall) -> None:
     from zibaldone.core.validation import key
     from zibaldone.engine.imports import ImportInterrupted, must_be_readable
     from zibaldone.importers.importing import NoUser, reading
-    from zibaldone.importers.source import OpenedSource
+    from zibaldone.importers.source import opened_source
 
     path, form, user = call.given["path"], call.given["format"], call.user
     if user is not None:
         key("user", user)
     given = standard_input_file() if str(path) == "-" else path
     if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
-        with OpenedSource(given) as source:
+        with opened_source(given) as source:
             read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
             must_be_readable(read)
     bar_of = out.progress("importing", shown=not call.as_json)

@@ -11,7 +11,7 @@ from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers.base import Conversation, NotImported
 from zibaldone.importers.files import Importer, check_json, head_of
-from zibaldone.importers.source import ImportSource, OpenedSource
+from zibaldone.importers.source import ImportSource, opened_source
 
 __all__ = ["Conversation", "ImportSource", "Importer", "NotImported", "get", "names", "recognise"]
 
@@ -57,7 +57,7 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     Raises InvalidImport, with the formats tried.
     """
     if not isinstance(given, ImportSource):
-        with OpenedSource(given) as source:
+        with opened_source(given) as source:
             return recognise(source)
     importers = [get(name) for name in _IMPORTERS]
     for importer in importers:

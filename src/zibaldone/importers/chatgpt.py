@@ -82,7 +82,7 @@ class _Chat:
         current = _branch(self.node, mapping)
         keys = current if branches == "current" else _keys_parents_first(mapping)
         shown = set(current)
-        self.last = self._first_time(mapping, keys)
+        self.last = self.node.time_of("create_time")
         for key in keys:
             try:
                 message = mapping[key].get("message")
@@ -90,17 +90,6 @@ class _Chat:
                     yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
             except InvalidImport as error:
                 yield refusal(error, self.title or self.label)
-
-    def _first_time(self, mapping: dict[str, Node], keys: list[str]) -> datetime | None:
-        """Return the time for messages that come before any with a time."""
-        for key in keys:
-            sent = mapping[key].value.get("message") if isinstance(mapping[key].value, dict) else None
-            if isinstance(sent, dict) and sent.get("content") and sent.get("create_time") is not None:
-                try:
-                    return to_time(sent["create_time"])
-                except (ValueError, OverflowError):
-                    break  # its own message says so
-        return self.node.time_of("create_time")
 
     def _of_node(self, key: str, message: Node, branch: dict[str, Any]) -> Iterator[Message]:
         content = message.get("content")

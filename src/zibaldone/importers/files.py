@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from zibaldone.importers.streaming import (
     lines,
     not_utf8,
     parsed,
-    whole_characters,
 )
 
 HEAD_BYTES = 1 << 18
@@ -71,17 +69,6 @@ def try_head(source: ImportSource, name: str) -> Head | None:
         return None
 
 
-def read_value(source: ImportSource, name: str) -> Node:
-    """Read a file as one JSON value."""
-    where = source.where(name)
-    with source.open(name) as stream:
-        reader = TextReader(stream, where)
-        reader.begin()
-        value = reader.value()
-        reader.end()
-    return Node(value, "$", where)
-
-
 def read_elements(source: ImportSource, name: str, *path: str) -> Iterator[Node]:
     """Yield the elements of the list that a file is, or holds under a path of keys."""
     where = source.where(name)
@@ -118,7 +105,7 @@ def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported
         for number, line in lines(stream, where):
             if line.strip():
                 try:
-                    yield Node(parsed(_reading(line), where, number), f"line {number}: $", where)
+                    yield Node(parsed(line, where, number), f"line {number}: $", where)
                 except InvalidImport as error:
                     yield refusal(error)
 
@@ -129,10 +116,6 @@ def check_json(source: ImportSource, name: str) -> None:
         for _ in read_objects(source, name):
             pass
     source.read_bytes = 0
-
-
-def _reading(line: str) -> Callable[[], object]:
-    return lambda: json.loads(whole_characters(line) if "\\u" in line else line)
 
 
 def refusal(error: InvalidImport, conversation: str = "") -> NotImported:

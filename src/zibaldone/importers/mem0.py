@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from zibaldone.core import AGENT, PROFILE, Message
 from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_conversation, read_value
+from zibaldone.importers.files import Head, Importer, each_conversation, read_elements
 from zibaldone.importers.source import ImportSource
 
 _LISTS = ("results", "memories")
@@ -28,11 +29,14 @@ class Mem0(Importer):
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
         """Yield one conversation per memory."""
-        root = listed = read_value(source, name)
-        if isinstance(root.value, dict):
-            held = (node for key in _LISTS if (node := root.get(key)))
-            listed = next(held, Node([root.value], "$", root.path))
-        return each_conversation(listed.items(), _memory)
+        memories = chain.from_iterable(map(_listed, read_elements(source, name)))
+        return each_conversation(memories, _memory)
+
+
+def _listed(node: Node) -> list[Node]:
+    """The memories that an object holds; else itself."""
+    fields = node.fields() if isinstance(node.value, dict) else {}
+    return next((fields[key].items() for key in _LISTS if key in fields), [node])
 
 
 def _memory(node: Node) -> Conversation:

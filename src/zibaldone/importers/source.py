@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import IO, BinaryIO, Literal, cast
 
 from zibaldone.errors import InvalidImport
@@ -38,14 +37,13 @@ _SKIPPED = ("__MACOSX", ".git", ".obsidian", ".trash", "node_modules")
 class SourceFile:
     """One file of a source."""
 
-    name: str  # its path in the source, with "/"
     size_bytes: int
     open: Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 @dataclass(slots=True)
 class ImportSource:
-    """Files by name, and how much of them was read."""
+    """Files by their paths in it, with "/", and how much of them was read."""
 
     label: str  # what the person called it
     kind: Literal["file", "folder", "archive"]
@@ -121,28 +119,17 @@ class _Counted(io.RawIOBase):
         return data
 
 
-class OpenedSource:
-    """A context manager that opens a source."""
+@contextmanager
+def opened_source(given: str | Path | BinaryIO, label: str | None = None) -> Iterator[ImportSource]:
+    """Open a path, or a stream of bytes, for the block; `label` is what errors call a stream.
 
-    def __init__(self, given: str | Path | BinaryIO, label: str | None = None) -> None:
-        """`given` is a path, or a stream of bytes that was opened; `label` is what errors call a stream."""
-        self._given, self._label = given, label
-        self._stack = ExitStack()
-
-    def __enter__(self) -> ImportSource:
-        """Open the source. Raises InvalidImport for a missing one, or an unsafe archive."""
-        try:
-            if isinstance(self._given, str | Path):
-                return _of_path(Path(self._given), self._stack)
-            return _of_stream(self._given, self._label or _name_of(self._given), self._stack)
-        except BaseException:
-            self._stack.close()
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+    Raises InvalidImport for a missing one, or an unsafe archive.
+    """
+    with ExitStack() as stack:
+        if isinstance(given, str | Path):
+            yield _of_path(Path(given), stack)
+        else:
+            yield _of_stream(given, label or _name_of(given), stack)
 
 
 def _of_path(path: Path, stack: ExitStack) -> ImportSource:
@@ -171,7 +158,7 @@ def _of_folder(folder: Path) -> dict[str, SourceFile]:
             if not path.is_file() or path.is_symlink():
                 continue
             own = path.relative_to(folder).as_posix()
-            entries[own] = SourceFile(own, path.stat().st_size, lambda path=path: path.open("rb"))  # type: ignore[misc]
+            entries[own] = SourceFile(path.stat().st_size, lambda path=path: path.open("rb"))  # type: ignore[misc]
             if len(entries) > MOST_FILES:
                 raise InvalidImport(
                     f"{folder}: has more than {MOST_FILES} files: give the export's own folder"
@@ -195,7 +182,7 @@ def _of_bytes(stream: IO[bytes], label: str, name: str, stack: ExitStack) -> Imp
     stream.seek(0)
     if opening in (b"PK\x03\x04", _END):
         return ImportSource(label, "archive", _of_archive(stream, label, size, stack))
-    return ImportSource(label, "file", {name: SourceFile(name, size, lambda: _again(stream))})
+    return ImportSource(label, "file", {name: SourceFile(size, lambda: _again(stream))})
 
 
 @contextmanager
@@ -225,7 +212,7 @@ def _of_archive(stream: IO[bytes], label: str, size: int, stack: ExitStack) -> d
         )
     kept = [info for info in inside if PurePosixPath(info.filename).parts[0] not in _SKIPPED]
     return {
-        info.filename: SourceFile(info.filename, info.file_size, lambda info=info: archive.open(info))  # type: ignore[misc]
+        info.filename: SourceFile(info.file_size, lambda info=info: archive.open(info))  # type: ignore[misc]
         for info in kept
     }
 

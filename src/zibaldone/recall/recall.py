@@ -18,10 +18,8 @@ from zibaldone.models.reranking import MOST, reranked
 from zibaldone.recall.packing import Chosen, Count, choose, standing_room
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
-from zibaldone.search.question import LONG_DAYS, Question, parse_question
+from zibaldone.search.question import Question, parse_question
 from zibaldone.search.unit import PASSAGE
-from zibaldone.search.unit_index import AFTER_DAYS
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.purgeable_cache import sweeping
@@ -30,7 +28,7 @@ from zibaldone.text.sentences import torn
 from zibaldone.views.base import Retrieved, TakeSnapshot, View
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
-from zibaldone.views.toolkit import PASSAGE_TOKENS, described
+from zibaldone.views.toolkit import PASSAGE_TOKENS, described, recallable_seqs
 
 _NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
@@ -90,7 +88,10 @@ def recall(
     """
     began = time.perf_counter()
     question = read_question(database, messages, question, narrowing)
-    within = _within(database, question)
+    within = question.within
+    if question.scope.session is not None:
+        with database.read(question.scope.user) as connection:
+            within = recallable_seqs(connection, question)
     answers = _Answers(database, question, tokenizer)
     room = question.budget_tokens if reranker is None else max(question.budget_tokens, _RERANKED_ROOM)
     retrieved = [answers.of(view, room) for view in views]
@@ -102,7 +103,6 @@ def recall(
         reason = f"memory knows too little of this (confidence {confidence:.3f}, the floor is {floor:.3f})"
         chosen = Chosen([], [Decision(e, i, False, reason) for i, e in enumerate(candidates, 1)], 0, ())
     else:
-        candidates = in_period_first(candidates, question)
         rules_room = standing_room(question.budget_tokens) if rules else 0
         standing: list[Evidence] = []
         if notes is not None:
@@ -191,16 +191,6 @@ def reciprocal_rank(rankings: Sequence[Sequence[T]]) -> list[T]:
     return sorted(scores, key=lambda item: -scores[item])
 
 
-def _within(database: Database, question: Question) -> frozenset[int] | None:
-    """The seqs that a question may recall; None: all of the user's."""
-    if question.scope.session is None:
-        return question.within
-    user, session = question.scope.user, question.scope.session
-    with database.read(user) as connection:
-        of_session = frozenset(log.seqs_where(connection, user, session=session))
-    return of_session if question.within is None else question.within & of_session
-
-
 @dataclass(slots=True)
 class _Answers:
     """The views' answers to one question, and how long each took."""
@@ -211,7 +201,6 @@ class _Answers:
     traces: list[ViewTrace] = field(default_factory=list)
     replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
     corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
-    has_corrections: bool = False
 
     def of(self, view: View, room_tokens: int) -> Retrieved:
         """The answer of a view for so much room."""
@@ -271,7 +260,6 @@ class _Answers:
         ]
         if not newest:
             return there
-        self.has_corrections = True
         current, replaced = corrections_instead(
             there, newest, corrections, self.question.scope.session, self.tokenizer
         )
@@ -314,17 +302,6 @@ class _Answers:
         cut = replace(unit, begins_inside=begins, ends_inside=ends)
         return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
 
-    def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
-        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
-        there: list[Evidence] = []
-        for some in in_chunks(candidates, max(most, 1)):
-            there += self.still_there(some, corrected=True)
-            if self.has_corrections:  # what corrects a passage may have been offered further on
-                return self.still_there(candidates, corrected=True)
-            if len(there) >= most:
-                break
-        return there
-
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
         """The candidates, what no longer holds marked and behind what holds now: see `superseded`.
 
@@ -363,7 +340,7 @@ def search(
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
-    candidates = answers.first_there(retrieved.evidence, limit)
+    candidates = answers.still_there(retrieved.evidence, corrected=True)
     return Passages(answers.current_first(notes, candidates[:limit])[:limit], retrieved.confidence)
 
 
@@ -389,20 +366,3 @@ def in_time(candidates: list[Evidence], order: Order, room_tokens: int) -> list[
         candidates[:leading], key=lambda unit: (unit.time, unit.sources, unit.place), reverse=order == "last"
     )
     return dated + candidates[leading:]
-
-
-def in_period_first(candidates: list[Evidence], question: Question) -> list[Evidence]:
-    """Put first what was said in the time that an overview is of, or soon after."""
-    period = question.period
-    if period is None:
-        return candidates
-    ends = period.last
-    if period.first and ends and (ends - period.first).days >= LONG_DAYS:
-        ends = None  # of a long time, what is told after it is told of something else
-    then: list[Evidence] = []
-    otherwise: list[Evidence] = []
-    for unit in candidates:
-        day = unit.time.date()
-        soon = ends is not None and 0 <= (day - ends).days <= AFTER_DAYS
-        (then if unit.is_dated and (soon or period.holds(day)) else otherwise).append(unit)
-    return then + otherwise

@@ -93,7 +93,7 @@ class Matrix:
         count = self._n if rows is None else len(rows)
         of_each = np.empty((len(vectors), count), dtype=np.float32)
         plain = np.empty((_AT_A_TIME, self.dimension), dtype=np.float32)
-        for piece in pieces(0, count):
+        for piece in _pieces(count):
             codes = self._codes[piece] if rows is None else self._codes[rows[piece]]
             here = plain[: len(codes)]
             np.copyto(here, codes)
@@ -101,6 +101,13 @@ class Matrix:
                 np.vecdot(here, vector, out=product[piece])
         of_each *= self._factors[: self._n] if rows is None else self._factors[rows]
         return of_each
+
+    def total(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """(d,) the sum of the rows where `among` (n,) is true."""
+        factors, total = self._factors[: self._n] * among, np.zeros(self.dimension)
+        for piece in _pieces(self._n):
+            total += np.einsum("i,ij->j", factors[piece], self._codes[piece].astype(np.float32))
+        return total
 
     def extend(self, rows: Vectors) -> None:
         """Append rows (k, d)."""
@@ -130,10 +137,10 @@ class Matrix:
         saved[f"{self._name}.factors"] = self._factors[: self._n][rows]
 
 
-def pieces(first: int, end: int) -> Iterator[slice]:
+def _pieces(count: int) -> Iterator[slice]:
     """Ranges of rows, of which a plain copy is made at a time."""
-    for begin in range(first, end, _AT_A_TIME):
-        yield slice(begin, min(begin + _AT_A_TIME, end))
+    for begin in range(0, count, _AT_A_TIME):
+        yield slice(begin, min(begin + _AT_A_TIME, count))
 
 
 def _coded(rows: Vectors) -> tuple[Codes, Vectors]:

@@ -156,17 +156,9 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
     text = question_as_read(whole) if is_long else whole
     days = _ordinals(find_days(text, today))
     if days and not any(index.overlaps_known_days(first, last) for first, last in days):
-        newest = date.fromordinal(int(index.days.max())) if len(index) else today
-        days = _ordinals(find_days(text, newest))
+        today = date.fromordinal(int(index.days.max())) if len(index) else today
+        days = _ordinals(find_days(text, today))
     aim = Aim.SAID if _SAID.search(text) else Aim.OVERVIEW if _OVERVIEW.search(text) else Aim.FACT
-    period = None
-    if aim is Aim.OVERVIEW and (period := asked_period(text, today)) is not None:
-        inside = question.recallable(index)
-        inside_days = index.days if inside is None else index.days[inside]
-        if len(inside_days) and not said_in(index, period, inside).any():
-            earlier = asked_period(text, date.fromordinal(int(inside_days.max())))
-            if earlier is not None and said_in(index, earlier, inside).any():
-                period = earlier
     spoken = words(text)
     speakers, names = _speakers_in(as_written(text), index.speakers)
     skipped = names | STOP_WORDS
@@ -187,7 +179,7 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
         speakers=speakers,
         days=days,
         aim=aim,
-        period=period,
+        period=asked_period(text, today) if aim is Aim.OVERVIEW else None,
         asks_own=not _OWN.isdisjoint(spoken),
         asks_when="when" in spoken,
     )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from zibaldone.core import MACHINES
 from zibaldone.models.base import Vectors, WordEmbedder
-from zibaldone.search.dense import Matrix, pieces
+from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.thesaurus import Thesaurus
@@ -34,7 +34,7 @@ _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES = 40
-_MEASURED_BYTES = 8  # of a row: what is known of its vector
+_SPREAD_BYTES = 8  # of a row: see centred_cosines
 _SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
 
 
@@ -87,7 +87,6 @@ class UnitIndex:
         self._replies = np.zeros(0, dtype=np.int64)
         self._spread: tuple[Floats, Floats, Floats] | None = None  # see centred_cosines
         self._sample: str | None = None  # see `sample`
-        self._measured = _Measured(dimension, saved[-1] if saved else None)
         self._saved_bytes = 0  # of what was saved, and is read where it lies
         self._starts: list[int] = []  # row where each segment begins
         self._saved_rows = 0  # in segments
@@ -102,11 +101,11 @@ class UnitIndex:
     def nbytes(self) -> int:
         """Bytes of memory, about, once something was ranked; mapped files are counted."""
         arrays = sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
-        measured = _MEASURED_BYTES * len(self)
+        spread = _SPREAD_BYTES * len(self)
         parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
         names = _ROW_BYTES * sum(map(len, self.speakers.values()))
         windows = sum(window.nbytes for window in self.windows.values())
-        return arrays + measured + names + windows + self._saved_bytes + sum(p.nbytes for p in parts)
+        return arrays + spread + names + windows + self._saved_bytes + sum(p.nbytes for p in parts)
 
     @property
     def by_people(self) -> npt.NDArray[np.bool_]:
@@ -137,7 +136,6 @@ class UnitIndex:
     def embed(self, first: int, vectors: Vectors) -> None:
         """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
         self.vectors.put(slice(first, first + len(vectors)), vectors)
-        self._measured.measure_again(first)
         self._spread = None
 
     def settle(self) -> None:
@@ -167,7 +165,6 @@ class UnitIndex:
         self.vectors.keep(mask)
         self._spread = self._sample = None
         self._saved_bytes, self._starts, self._saved_rows = 0, [], 0
-        self._measured = _Measured(self.vectors.dimension)
         self.lexical.keep(mask)
         for name in (*_SIGNS, "_times", "days", "_is_assistants", "_is_passage", "seqs", "_speaker_of"):
             setattr(self, name, getattr(self, name)[mask])
@@ -283,9 +280,10 @@ class UnitIndex:
     def _centre(self) -> tuple[Floats, Floats, Floats]:
         """Mean of what people say (d,), each row's product with it, and its distance from it (n,)."""
         if self._spread is None:
-            self._measured.extend(self.vectors, ~self._is_assistants)
             embedded = self.vectors.has(slice(None))
-            mean = _shared(*self._measured.of_people())
+            people = embedded & ~self._is_assistants
+            sample = people if people.any() else embedded
+            mean = _shared(self.vectors.total(sample), int(np.count_nonzero(sample)))
             along = self.vectors.products(mean)
             lengths = np.sqrt(np.maximum(embedded - 2 * along + mean @ mean, 1e-12))
             self._spread = mean, along - mean @ mean, np.where(embedded, lengths, np.float32(np.inf))
@@ -301,8 +299,6 @@ class UnitIndex:
             part.save(saved, kept)
         self.units.save(saved, first)
         self.vectors.save(saved, slice(first, None))
-        self._measured.extend(self.vectors, ~self._is_assistants)
-        self._measured.save(saved)
         looks = np.zeros(len(self) - first, dtype=np.uint8)
         for bit, name in enumerate(_SIGNS):
             looks |= (getattr(self, name)[first:] > 0).astype(np.uint8) << bit
@@ -412,42 +408,6 @@ class UnitIndex:
         askers[order] = np.where(asking >= starts, order[asking], -1)
         replies[order] = np.where(places + 1 < ends, order[np.minimum(places + 1, len(order) - 1)], -1)
         return askers, replies
-
-
-class _Measured:
-    """Running sums of an index's vectors: more vectors cost no more than themselves."""
-
-    def __init__(self, dimension: int, saved: SavedIndex | None = None) -> None:
-        self._known = 0  # rows
-        # Of what assistants say, and of what people say: their sum, and how many.
-        self._sums, self._counts = np.zeros((2, dimension)), np.zeros(2, dtype=np.int64)
-        if saved is not None:
-            self._known = int(saved["measured.known"][0])
-            self._sums, self._counts = saved["measured.sums"].copy(), saved["measured.counts"].copy()
-
-    def save(self, saved: SavedIndex) -> None:
-        """Put all of it there."""
-        saved["measured.known"] = np.array([self._known])
-        saved["measured.sums"], saved["measured.counts"] = self._sums.copy(), self._counts.copy()
-
-    def extend(self, vectors: Matrix, by_people: npt.NDArray[np.bool_]) -> None:
-        """Take in all rows behind those that are known; `by_people` (n,) says who says them."""
-        for piece in pieces(self._known, len(vectors)):
-            new, embedded = vectors.at(piece), vectors.has(piece)
-            for people in (0, 1):
-                some = new[embedded & (by_people[piece] == people)]
-                self._sums[people] += some.sum(axis=0, dtype=np.float64)
-                self._counts[people] += len(some)
-        self._known = len(vectors)
-
-    def measure_again(self, first: int) -> None:
-        """The rows from `first` on, which were without a vector when they were measured."""
-        self._known = min(self._known, first)
-
-    def of_people(self) -> tuple[npt.NDArray[np.float64], int]:
-        """The sum (d,) of what people say, and of how many rows; of all, where people say nothing."""
-        people = int(self._counts[1] > 0)
-        return self._sums[people], int(self._counts[people])
 
 
 def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:

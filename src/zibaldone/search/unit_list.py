@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import chain
+from itertools import chain, compress
 from typing import overload
 
 import numpy as np
@@ -28,13 +28,13 @@ class UnitList(Sequence[Unit]):
 
     def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
         self.packed = PackedUnits(_joined(saved)) if saved else None  # those that were saved, the first rows
-        self._units: list[Unit | None] = [None] * (len(self.packed) if self.packed else 0)
-        self._unpacked: list[int] = []  # rows of saved units that were asked for, and are kept in mind
-        self._nbytes = 8 * len(self._units)
+        self._unpacked: dict[int, Unit] = {}  # saved units that were asked for, by row
+        self._units: list[Unit] = []  # those behind them
+        self._nbytes = 0  # of these
 
     def __len__(self) -> int:
         """Number of units."""
-        return len(self._units)
+        return self._saved_rows + len(self._units)
 
     @overload
     def __getitem__(self, row: int) -> Unit: ...
@@ -43,23 +43,14 @@ class UnitList(Sequence[Unit]):
     def __getitem__(self, row: int | slice) -> Unit | list[Unit]:
         if isinstance(row, slice):
             return [self[at] for at in range(*row.indices(len(self)))]
-        unit = self._units[row]
-        if unit is None:
-            unit = self._unpack(range(len(self))[row])
-        return unit
-
-    def _unpack(self, row: int) -> Unit:
-        """A saved unit. So many are kept in mind: in time all would be, and none of them is needed again."""
-        assert self.packed is not None  # what has no unit yet is in it
-        if len(self._unpacked) >= _MOST_UNPACKED:
-            for other in self._unpacked:
-                gone, self._units[other] = self._units[other], None
-                self._nbytes -= _bytes_of(gone) if gone else 0
-            self._unpacked.clear()
-        unit = self._units[row] = self.packed.unit(row)
-        self._unpacked.append(row)
-        self._nbytes += _bytes_of(unit)
-        return unit
+        row = range(len(self))[row]
+        if self.packed is None or row >= len(self.packed):
+            return self._units[row - self._saved_rows]
+        if row not in self._unpacked:
+            if len(self._unpacked) >= _MOST_UNPACKED:
+                self._unpacked.clear()
+            self._unpacked[row] = self.packed.unit(row)
+        return self._unpacked[row]
 
     def __iter__(self) -> Iterator[Unit]:
         """Units in the order of rows."""
@@ -68,34 +59,34 @@ class UnitList(Sequence[Unit]):
     @property
     def nbytes(self) -> int:
         """Bytes of memory, about; saved units that were not asked for are not counted."""
-        return self._nbytes
+        return self._nbytes + sum(map(_bytes_of, self._unpacked.values()))
+
+    @property
+    def _saved_rows(self) -> int:
+        return len(self.packed) if self.packed else 0
 
     def extend(self, units: Iterable[Unit]) -> None:
         """Append."""
         before = len(self._units)
         self._units.extend(units)
-        self._nbytes += sum(8 + _bytes_of(unit) for unit in self._units[before:] if unit)
+        self._nbytes += sum(map(_bytes_of, self._units[before:]))
 
     def keys(self) -> list[tuple[int, int]]:
         """(seq, part) of each, without reading any text."""
-        saved = [] if self.packed is None else self.packed.keys()
-        return saved + [unit.key for unit in self._units[len(saved) :] if unit is not None]
+        saved = self.packed.keys() if self.packed else []
+        return saved + [unit.key for unit in self._units]
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
         """Leave only the rows where the mask (n,) is true; nothing of the others' texts stays."""
-        before = len(self.packed) if self.packed else 0
-        added = [u for u, stays in zip(self._units[before:], mask[before:].tolist(), strict=True) if stays]
+        before = self._saved_rows
+        self._units = list(compress(self._units, mask[before:].tolist()))
         self.packed = self.packed.keep(mask[:before]) if self.packed and mask[:before].any() else None
-        self._units = [None] * (len(self.packed) if self.packed else 0)
-        self._unpacked = []
-        self._nbytes = 8 * len(self._units)
-        self.extend(unit for unit in added if unit is not None)
+        self._unpacked, self._nbytes = {}, sum(map(_bytes_of, self._units))
 
     def save(self, saved: SavedIndex, first: int = 0) -> None:
         """Put all that the units from row `first` on hold there."""
-        before = len(self.packed) if self.packed else 0
-        new = _saved_units([unit for unit in self._units[before:] if unit is not None])
-        rows = np.arange(before) >= first
+        new = _saved_units(self._units)
+        rows = np.arange(self._saved_rows) >= first
         joined = _joined([self.packed.keep(rows).saved, new]) if self.packed and rows.any() else new
         for name in (*(f"unit.{name}" for name in _NUMBERS), "unit.further", "unit.days"):
             saved.put_numbers(name, joined[name])

@@ -6,7 +6,6 @@ import numpy as np
 
 from zibaldone.search.lexical import Doubles, Floats, Ints
 
-_MANY = 50  # of so many rows one: then all rows are summed at once, which is ten times as fast a value
 _CRUMB = 1e-9  # what differences of sums leave where nothing is
 
 
@@ -31,14 +30,13 @@ class Windows:
         self._high[order] = np.minimum(ends, places + radius + 1)
         self.sizes = (self._high - self._low).astype(np.float32)
         self._alone = bool((self.sizes == 1).all())
-        self._sums = np.zeros(0)  # (n,) of nothing, once there was something to sum
         inside = self.sum(lengths)
         self.relative_lengths = inside / max(float(inside.mean()), 1e-9) if n else inside
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory, without the order, which all windows share."""
-        arrays = (self._low, self._high, self.sizes, self.relative_lengths, self._sums)
+        arrays = (self._low, self._high, self.sizes, self.relative_lengths)
         return sum(array.nbytes for array in arrays)
 
     def sum(self, values: Floats) -> Floats:
@@ -71,12 +69,4 @@ class Windows:
         return self._order[places], sums[places]
 
     def _summed(self, rows: Ints, values: Doubles) -> tuple[Ints, Doubles]:
-        """Sum values by row, where they are few in a time that depends on their number alone."""
-        if len(rows) * _MANY > self._n:
-            return rows, np.bincount(rows, values, self._n).astype(np.float64, copy=False)[rows]
-        if len(self._sums) != self._n:
-            self._sums = np.zeros(self._n)
-        np.add.at(self._sums, rows, values)
-        sums = self._sums[rows]
-        self._sums[rows] = 0
-        return rows, sums
+        return rows, np.bincount(rows, values, self._n).astype(np.float64, copy=False)[rows]

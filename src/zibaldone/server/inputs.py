@@ -189,7 +189,7 @@ _GIVEN_AS: dict[str, JsonValue] = {
 
 
 def _with_alternatives(operation: Operation, parts: Sequence[Parameter]) -> type[InputShape]:
-    """The base of a body of which exactly one, or at least one, of these fields is needed: the memory checks."""
+    """The base of a body of which exactly one, or at least one, of these fields is needed."""
     given = {part.name: _GIVEN_AS.get(part.kind, {"type": "string"}) for part in parts}
 
     class Alternatives(InputShape):

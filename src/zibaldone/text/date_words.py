@@ -42,24 +42,6 @@ YEAR = r"((?:1[5-9]|20)\d\d)(?!\d|[.,]\d|\s?%)"
 UNIT = rf"({'|'.join(UNITS)})s?\b"
 NUMBER = rf"((?:a\s)?(?:couple(?:\sof)?|few)|\d{{1,3}}|{'|'.join(NUMBERS)})"
 
-_TIME_WORDS = (
-    *("day", "week", "month", "year", "last ", "next ", "this ", "night", "ago", "tomorrow", "summer"),
-    *("winter", "spring", "fall", "autumn", "uary", "march", "april", "may", "june", "july", "august"),
-    *("ember", "octob"),
-)
-_DIGIT = re.compile("[0-9]")
-_IN_OCT_ON_FRI = re.compile(
-    "[nm] (?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)"
-)
-
-
-def may_name_days(low: str) -> bool:
-    """True if the text, in lower case, may name a day; most texts need no more than this test."""
-    for word in _TIME_WORDS:
-        if word in low:
-            return True
-    return _DIGIT.search(low) is not None or _IN_OCT_ON_FRI.search(low) is not None
-
 
 def least_and_most(word: str) -> tuple[int, int]:
     """The least and the most that a number word means."""

@@ -12,8 +12,6 @@ A grammar of English phrases, and of numeric dates in a text of any language (20
 - "two days ago" is a day; "two weeks ago" that day and three on either side; "two months ago" a calendar
   month, "two years ago" a calendar year. "a couple" is 2 to 3, "a few" 2 to 5, "several" 3 to 7. "seven years
   now" names the year in which something began. "the other day" is one of the last seven.
-- "the week before 9 June" reaches from the Monday of the week before to 8 June, since people mean either;
-  "the week of 9 June" is its calendar week.
 - "early", "mid" and "late" are thirds. Seasons are the north's: summer is June to August, and the winter of
   2022 begins in December 2022.
 - "between March and May" is one range, and so is "from Nov to Feb"; "Q1 2024" is as in a calendar.
@@ -21,8 +19,9 @@ A grammar of English phrases, and of numeric dates in a text of any language (20
   "June" count only after a word such as "in" or "since", short names only in "in Oct", "on Fri", "last Fri".
 
 Not read: "recently", "soon", durations ("for two weeks"), what recurs ("every Friday", "Fridays"), feasts,
-times of day, events ("the week before the race"), years of two digits (but for 6/3/23), parts of a month or
-a year ("the first week of May": May is read) but for thirds.
+times of day, events, what is counted from them or from a day (of "the week before 9 June" the day is read),
+years of two digits (but for 6/3/23), parts of a month or a year ("the first week of May": May is read) but
+for thirds.
 """
 
 from __future__ import annotations
@@ -50,13 +49,11 @@ from zibaldone.text.date_words import (
     SHORT_WEEKDAYS,
     STEPS,
     UNIT,
-    UNITS,
     WEEKDAY,
     WEEKDAYS,
     YEAR,
     around,
     least_and_most,
-    may_name_days,
     month_number,
     season_of,
     weekday_number,
@@ -89,8 +86,6 @@ def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
     the month is read. Takes time linear in the length of the text.
     """
     low = text.lower()
-    if not may_name_days(low):
-        return []
     if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
         low = text.translate(_ASCII_LOWER)
     scan = _Scan(low, today, past=past)
@@ -216,31 +211,6 @@ def _rule(pattern: str, *words: Iterable[str], compound: bool = False) -> Callab
         return meaning
 
     return register
-
-
-@_rule(
-    rf"(?:{NUMBER}\s)?(?:{UNIT}|{WEEKDAY})\s(?:(before|prior\sto|preceding)|(after|following)|of)\s(?:the\s)?",
-    *(NUMBERS, "0", UNITS, WEEKDAYS, SHORT_WEEKDAYS),
-    compound=True,
-)
-def _beside(scan: _Scan, groups: Groups) -> Span | None:
-    """The week before 9 June, two weeks after 3 May, the week of 3 May."""
-    number, unit, weekday, before, after = groups
-    anchor = scan.anchor()
-    if anchor is None:
-        return None
-    if not (before or after):
-        return period(unit, anchor[0]) if unit == "week" and anchor[0] == anchor[1] else None
-    base, sign = (anchor[0], -1) if before else (anchor[1], 1)
-    if weekday:
-        return one_day(next_weekday(base, weekday_number(weekday), sign))
-    if number:
-        return around(unit, base, number, sign)
-    if unit == "week":
-        return (monday(base) - 7 * DAY, base - DAY) if before else (base + DAY, monday(base) + 13 * DAY)
-    if unit == "weekend" and after:
-        return period(unit, next_weekday(base, 5, 1))
-    return period(unit, moved(unit, base, sign))
 
 
 @_rule(rf"q([1-4])\s?(?:of\s)?{YEAR}", ("q1", "q2", "q3", "q4"))

@@ -74,12 +74,6 @@ def sentences(text: str) -> list[Span]:
     return [span for span in spans if span[0] < span[1]]
 
 
-def sentence_around(text: str, start: int, end: int) -> Span:
-    """The span of the sentence that text[start:end] stands in; of what it runs through, where of several."""
-    touched = [span for span in sentences(text) if span[0] < end and start < span[1]]
-    return (min(start, touched[0][0]), max(end, touched[-1][1])) if touched else (start, end)
-
-
 def torn(text: str, start: int, end: int) -> tuple[bool, bool]:
     """True if text[start:end] begins, and whether it ends, inside a sentence."""
     spans = sentences(text)
@@ -96,7 +90,6 @@ def passages(text: str, limit: int, count_tokens: Callable[[Sequence[str]], Sequ
     whole = _strip(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
-    count_tokens = _once_each(count_tokens)
     total = count_tokens([text[whole[0] : whole[1]]])[0]
     if total <= limit:
         return [whole]
@@ -113,21 +106,6 @@ def passages(text: str, limit: int, count_tokens: Callable[[Sequence[str]], Sequ
             groups.append([span])
             filled = tokens
     return _joined(text, groups, limit, count_tokens)
-
-
-def _once_each(
-    count_tokens: Callable[[Sequence[str]], Sequence[int]],
-) -> Callable[[Sequence[str]], Sequence[int]]:
-    """Memoise `count_tokens` for each text."""
-    known: dict[str, int] = {}
-
-    def remembering(texts: Sequence[str]) -> Sequence[int]:
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            known.update(zip(new, count_tokens(new), strict=True))
-        return [known[text] for text in texts]
-
-    return remembering
 
 
 def _whole_where_short(

@@ -86,6 +86,14 @@ def test_a_model_may_say_who_and_when(content: str, date: str, day: str) -> None
     assert (entry.text, str(entry.time), entry.first) == ("Ann lives in Oslo.", day, 1)
 
 
+def test_a_day_of_the_month_bears_out_no_other_year() -> None:
+    """The message's own time stands in for a date that only has its number of the day."""
+    answer = {"facts": [{"message": 1, "text": "Ann lives in Oslo.", "date": "1999-01-01"}]}
+    (message,) = said("I live in Oslo since the 1st.", name="Ann")
+    found = extract(message, None, tools(answers=lambda _task, _inputs: answer))
+    assert {str(entry.time) for entry in found} == {"2023-05-08"}
+
+
 def test_what_a_model_invents_is_dropped_alone() -> None:
     """The facts beside it stand, and a line whose names or numbers are left out is told in its own words."""
     lines = ("Ann lives in Oslo.", "Ann owns a yacht.", "Ann hates her garden.")

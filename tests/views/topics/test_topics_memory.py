@@ -244,3 +244,21 @@ def test_an_agent_reads_where_it_is_wanted(opened):
     assert "telescope" in found.text
     assert found.trace.views[0].model_calls >= 2
     assert "other settings" not in found.trace.views[0].note
+
+
+def test_what_an_agent_picks_is_recalled_though_the_question_has_none_of_its_words(opened):
+    """The floor of confidence is for what nobody has read."""
+
+    def answer(request: ChatRequest) -> str:
+        if request.task != "topics.search_memory":
+            raise ModelFailed("only the reader works today")
+        shown = json.loads(request.turns[1].content)
+        docs = [document["id"] for document in shown["documents"]]
+        chosen = [{"doc_id": doc, "start_line": 1, "end_line": 99} for doc in docs]
+        return json.dumps({"done": True, "relevant_snippets": chosen, "relevant_docs": []})
+
+    memory = opened(chat=ScriptedModel(answer), topics=replace(SMALL, reader="agentic"))
+    memory.add([f"The kettle number {number} is on the stove." for number in range(60)], user="ann")
+    question = "Which queue did we decide against?"
+    assert not memory.recall(question, user="ann", views=["messages"])
+    assert memory.recall(question, user="ann", views=["topics"])

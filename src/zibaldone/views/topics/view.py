@@ -20,6 +20,7 @@ from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
+from zibaldone.search.confidence import UNTOLD
 from zibaldone.search.question import Mask, Question
 from zibaldone.search.ranker import Explanation
 from zibaldone.search.unit import Unit
@@ -177,10 +178,13 @@ class TopicsView(RestingView):
             notes.append(
                 "the topics were made with other settings: the newest messages only, until a rebuild"
             )
+        confidence = scored.scores.confidence
+        if any(one.why == "picked" for one in chosen):  # a model that read them says more than their words
+            confidence = max(confidence, UNTOLD)
         return Retrieved(
             fill(evidence_of(chosen, messages), room, self._tokenizer.count),
             reading.considered,
-            scored.scores.confidence,
+            confidence,
             scored.explanation,
             "; ".join(note for note in notes if note),
             reading.model_calls,

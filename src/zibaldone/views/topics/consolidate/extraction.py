@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from itertools import groupby
 
 from zibaldone.core import Message
@@ -27,6 +27,7 @@ from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
 # Before an item of a list: "-", "##", "1.", "(2)", "b)".
+_A_MONTH = timedelta(31)
 _MARK = late(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))\s+")
 
 
@@ -190,9 +191,10 @@ def _day(fact: FactNoted, message: Message) -> date | None:
         given = date.fromisoformat(fact.date)
     except ValueError:
         return None
-    named = find_days(message.content, message.time.date())
-    if str(given.day) in names_and_numbers(message.content):  # "since the 1st"
-        return given
+    day = message.time.date()
+    named = find_days(message.content, day)
+    if str(given.day) in names_and_numbers(message.content) and abs(given - day) <= _A_MONTH:
+        return given  # "since the 1st"
     return given if any(days.first <= given <= days.last for days in named) else None
 
 
