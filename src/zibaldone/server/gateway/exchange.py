@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from starlette.datastructures import Headers
-
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.errors import InvalidInput, RecallGivenUp
 from zibaldone.log.filters import Filter
@@ -105,7 +103,6 @@ class GatewayExchange:
     scope: MemoryScope
     options: MemoryOptions
     read_only: bool
-    is_retry: bool
     # Asks again whether no key is needed, where that was unknown; None: the request is authorized.
     is_open: Callable[[], Awaitable[bool]] | None = None
     report: MemoryReport = field(default_factory=MemoryReport)
@@ -195,9 +192,7 @@ class GatewayExchange:
             scope=self.scope,
             session=session,
             turns=tuple(turns),
-            turn_id=self.options.turn_id,
             after=earlier[1] if earlier and earlier[0] == session else None,
-            is_retry=self.is_retry,
         )
 
     async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, str]:
@@ -317,9 +312,3 @@ def _once(call: Callable[[], None]) -> Callable[..., None]:
 def without_member(body: JsonObject) -> str:
     """Return the body without the member for memory; unchanged if it has none."""
     return body.rewritten({}, removed=[MEMBER]) if MEMBER in body else body.text
-
-
-def is_retry(headers: Headers) -> bool:
-    """True if the header of the SDKs says that the same request was sent before."""
-    count = headers.get("x-stainless-retry-count", "0")
-    return count.isdigit() and int(count) > 0

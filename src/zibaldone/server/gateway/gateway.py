@@ -21,7 +21,7 @@ from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import comment, event_data, with_data
-from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, is_retry, without_member
+from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, without_member
 from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
@@ -114,7 +114,6 @@ class Gateway:
             scope,
             options,
             principal.read_only,
-            is_retry=is_retry(headers),
             is_open=request.state.is_open if principal.is_presumed else None,
         )
         content = await exchange.admit()
