@@ -38,7 +38,8 @@ class Reply:
     calls: list[tuple[str, str, Json | str]] = field(default_factory=list)  # id, name, arguments
     thought: str = ""  # before all else, where a format has thoughts
     status: int = 200
-    error: Json | None = None  # the body of an answer that is no success
+    error: Json | None = None  # the body of an answer with another status
+    events: list[Json] | None = None  # of a stream, in place of what the model says
     delay_s: float = 0.0  # before anything is said
     pause_s: float = 0.0  # between two pieces of a stream
     break_after: int | None = None  # pieces of text, after which the connection is cut
@@ -134,9 +135,11 @@ class FakeUpstream:
         self._count += 1
         await asyncio.sleep(reply.delay_s)
         if reply.status != 200:
-            return JSONResponse(reply.error, reply.status, headers={"retry-after": "0"})
+            return _answered(reply.error, reply.status)
         whole, events = answer(body, reply, self._count)
-        return self._stream(events, reply) if body.get("stream") else JSONResponse(whole)
+        if reply.events is not None:
+            events = map(_event, reply.events)
+        return self._stream(events, reply) if body.get("stream") else _answered(whole)
 
     def _stream(self, events: Iterator[bytes], reply: Reply) -> Response:
         ended = False
@@ -155,6 +158,11 @@ class FakeUpstream:
             self.hung_up += not ended
 
         return _Streamed(stream(), note)
+
+
+def _answered(body: Json | None, status: int = 200) -> Response:
+    """Answer with JSON in ASCII, which may spell anything."""
+    return Response(json.dumps(body), status, {"retry-after": "0"}, media_type="application/json")
 
 
 class _Streamed(StreamingResponse):

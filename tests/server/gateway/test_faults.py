@@ -137,17 +137,6 @@ def test_errors_of_the_upstream_are_its_own(as_ann, wire, gateway, upstream, sta
     assert [m.content for m in logged()] == ["Who is my dentist?"]
 
 
-def test_a_retry_of_the_sdk_is_one_turn(gateway, upstream, logged):
-    """Refused twice, then answered."""
-    refused = Reply(status=429, error={"error": {"message": "Wait."}})
-    upstream.replies(refused, refused, Reply("Dr. Moss."))
-    with openai.OpenAI(base_url=f"{gateway}/v1", api_key="k", max_retries=3) as client:
-        client.chat.completions.create(
-            model="fake", user="ann", messages=[{"role": "user", "content": "Who is my dentist?"}]
-        )
-    assert [m.content for m in logged()] == ["Who is my dentist?", "Dr. Moss."]
-
-
 def test_an_upstream_that_is_not_there(serving):
     """A gateway's error, in the shape in which clients read errors; it says where."""
     base = serving(upstream="http://127.0.0.1:9/v1")

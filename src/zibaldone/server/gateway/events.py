@@ -42,8 +42,3 @@ def with_data(event: bytes, data: bytes) -> bytes:
     """Return the event with other data, in one line."""
     others = [line for line in _LINE.split(event) if line and not line.startswith(b"data")]
     return b"\n".join([*others, b"data: " + data, b"", b""])
-
-
-def comment(words: str) -> bytes:
-    """Return a comment, which every client ignores."""
-    return f": {' '.join(words.split())}\n\n".encode()

@@ -237,19 +237,19 @@ class GatewayExchange:
 
     async def _recall(self, asking: WireTurn, loop: bytes, deadline: float, *, is_loop: bool) -> Recall:
         with sweeping():
-            recalled = await self.services.loops.find(loop) if is_loop else None
-            if recalled is None:
-                aligned, options = await self.services.recorder.aligned(self.admitted), self.options
-                recalled = await self.services.memory.recall(
-                    asking.message.content,
-                    messages=[*aligned.unknown, asking.message],
-                    filter=Filter(exclude_seqs=aligned.passed, agent=self.scope.agent, roles=options.roles),
-                    user=self.scope.user,
-                    budget_tokens=options.budget_tokens,
-                    views=options.views,
-                    shared=options.shared,
-                    timeout_s=_left_s(deadline),
-                )
+            if is_loop and (kept := await self.services.loops.find(loop)) is not None:
+                return kept
+            aligned, options = await self.services.recorder.aligned(self.admitted), self.options
+            recalled = await self.services.memory.recall(
+                asking.message.content,
+                messages=[*aligned.unknown, asking.message],
+                filter=Filter(exclude_seqs=aligned.passed, agent=self.scope.agent, roles=options.roles),
+                user=self.scope.user,
+                budget_tokens=options.budget_tokens,
+                views=options.views,
+                shared=options.shared,
+                timeout_s=_left_s(deadline),
+            )
             self.services.loops.keep(loop, self.scope.user, recalled)
         return recalled
 

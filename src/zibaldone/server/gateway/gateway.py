@@ -20,7 +20,7 @@ from zibaldone.server.border import read_apart, unless_gone
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
-from zibaldone.server.gateway.events import comment, event_data, with_data
+from zibaldone.server.gateway.events import event_data, with_data
 from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, without_member
 from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
@@ -143,7 +143,7 @@ class Gateway:
         if kind == "application/json":
             return await _whole(response, exchange, wire)
         events = split(response) if loop is None else loop.events(response, again)
-        stream = _answered(response, events, exchange, wire.reader(exchange.body))
+        stream = _answered(response, events, exchange, wire.reader())
         try:
             begun = stream if loop is None else await unless_gone(request, _begun(stream))
         except RoundRefused as refused:
@@ -258,11 +258,9 @@ def _answer_id(body: Mapping[str, Any] | None) -> str | None:
 
 def _last_event(event: bytes, data: bytes, exchange: GatewayExchange, reader: AnswerReader) -> bytes:
     report = exchange.report
-    if exchange.options.report and event_body(data) is not None:
-        return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
-    if report.status is MemoryStatus.DEGRADED or exchange.options.report:
-        return comment(f"memory {dumped(report.body())}") + event
-    return event
+    if not exchange.options.report or event_body(data) is None:
+        return event
+    return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
 
 
 def _off(reason: str) -> MemoryReport:

@@ -25,16 +25,13 @@ from zibaldone.server.gateway.exchange import GatewayExchange
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     NotAnObject,
-    Splice,
     dumped,
     edited,
-    elements_at,
     encoded,
     mapping,
     read_object,
     read_values,
     sequence,
-    set_to,
 )
 from zibaldone.server.gateway.loops import Quoted, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
@@ -65,14 +62,14 @@ class RoundRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The parts of every round's request."""
+    """The parts of every round's request: members as JSON."""
 
     body: JsonObject  # without the tool
-    tool: Splice
-    no_more: list[Splice]  # in place of `tool`, in the last round's request
+    offer: Mapping[str, str]  # the tools with ours
+    no_more: Mapping[str, str]  # in place of `offer`, in the last round's request
 
-    def content(self, rest: list[Splice], *, is_last: bool) -> bytes:
-        return encoded(edited(self.body.text, [*(self.no_more if is_last else [self.tool]), *rest]))
+    def content(self, appended: Mapping[str, str], *, is_last: bool) -> bytes:
+        return encoded(self.body.rewritten({**(self.no_more if is_last else self.offer), **appended}))
 
 
 class ToolLoop:
@@ -92,9 +89,8 @@ class ToolLoop:
         self._found: frozenset[Quoted] = frozenset()  # found by searches of this answer
         self._appended: list[str] = []  # elements that later requests have after the client's
         self._unseen: list[str] = []  # those of them that the client does not get
-        self._latest: list[str] = []  # results of the round before
         self._rounds_searched = 0
-        self.content = request.content([], is_last=False)
+        self.content = request.content({}, is_last=False)
 
     async def settled(self, answer: UpstreamAnswer, ask: Ask) -> UpstreamAnswer:
         """Run the loop on whole answers; returns the client's. Raises a Problem if one breaks off."""
@@ -163,9 +159,9 @@ class ToolLoop:
             raise Problem(409, "not-shared", _NOT_SHARED)
         self._rounds_searched += 1
         is_last = self._rounds_searched == _MOST_ROUNDS
-        appended = self._rounds.appended(self._request.body, self._appended, self._latest)
+        appended = self._rounds.appended(self._request.body, self._appended)
         self._rounds.next(is_last=is_last)
-        return self._request.content([appended], is_last=is_last)
+        return self._request.content({self._rounds.list_name: appended}, is_last=is_last)
 
     async def _end_round(self) -> None:
         """Run the searches of a round, and keep the elements that the client does not get."""
@@ -178,9 +174,8 @@ class ToolLoop:
         texts = [await self._search(call, number) for number, call in enumerate(rounds.calls)]
         results = rounds.results(texts)
         if rounds.goes_on:
-            self._latest = rounds.as_elements(results)
-            self._appended += rounds.elements() + self._latest
-            self._unseen += rounds.unseen() + self._latest
+            self._appended += rounds.elements() + rounds.as_elements(results)
+            self._unseen += rounds.unseen() + rounds.as_elements(results)
             return
         turn = HiddenTurn(
             earlier=tuple(self._unseen),
@@ -236,8 +231,7 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     hidden = looking.result() if done and looking.exception() is None else {}
     before = exchange.wire.continues(body)
     if before and (real := services.hidden.real(exchange.scope, before)):
-        renamed = read_object(encoded(content))
-        content = edited(renamed.text, [set_to(renamed, "previous_response_id", dumped(real))])
+        content = read_object(encoded(content)).rewritten({"previous_response_id": dumped(real)})
     request = await read_apart(len(content), _request, content, rounds, hidden)
     return ToolLoop(exchange, rounds, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
 
@@ -252,9 +246,9 @@ def _takes_ours(tools: object) -> bool:
 async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
     """Find the hidden turns of a request's answers, by their indexes in its list."""
     hidden: dict[int, HiddenTurn] = {}
-    keeps = exchange.wire.continues(exchange.body) or exchange.wire.conversation(exchange.body)
+    continues = exchange.wire.continues(exchange.body) is not None
     for turn in exchange.admitted.turns:
-        for call_id in _call_ids(turn, results=bool(keeps)):
+        for call_id in _call_ids(turn, results=continues):
             kept = await exchange.services.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
             if kept is not None and kept.words in ("", _without_spaces(turn.message.content)):
                 hidden[turn.place] = kept
@@ -274,13 +268,10 @@ def _request(content: str, rounds: Rounds, hidden: Mapping[int, HiddenTurn]) -> 
     body = read_object(encoded(content))
     if hidden:
         body = read_object(encoded(edited(body.text, rounds.restored(body, hidden))))
-    tools = sequence(body["tools"])
-    if tools:
-        end = elements_at(body.text, body.member("tools").value_start)[-1][1]
-        tool = Splice(end, end, f",{rounds.offer}")
-        return _Request(body, tool, [])
-    tool = set_to(body, "tools", f"[{rounds.offer}]")
-    return _Request(body, tool, [tool, set_to(body, "tool_choice", rounds.no_calls)])
+    if body["tools"]:
+        return _Request(body, {"tools": body.extended("tools", [rounds.offer])}, {})
+    offer = {"tools": f"[{rounds.offer}]"}
+    return _Request(body, offer, {**offer, "tool_choice": rounds.no_calls})
 
 
 def _arguments(given: str) -> dict[str, Any]:
