@@ -20,9 +20,10 @@ from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.json_body import JsonObject
-from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
+from zibaldone.server.gateway.loops import LoopRecalls, MessageCache, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
+from zibaldone.server.gateway.rounds import HiddenTurn
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
@@ -81,7 +82,10 @@ class GatewayServices:
         self.live = live or Live()
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
-        self.hidden = HiddenTurns(memory)
+        self.hidden: MessageCache[HiddenTurn] = MessageCache(memory)  # by the first call that a client got
+        self.renamed: MessageCache[str] = MessageCache(
+            memory
+        )  # answers' ids at the upstream, by the clients'
         self.background = BackgroundTasks()
         self.late: set[asyncio.Task[Recall]] = set()  # recalls past their deadline that still run
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
@@ -275,9 +279,7 @@ class GatewayExchange:
                 self._degrade("recall_timeout", f"{too_late}: others came first")
                 return None
             task = services.background.start(work(deadline))
-            release = _once(slots.release)  # with the recall, or some time after its deadline
-            task.add_done_callback(release)
-            loop.call_at(deadline + _LATE_S, release)
+            services.background.start(_hold(slots, task, deadline + _LATE_S - loop.time()))
             done, _ = await asyncio.wait([task], timeout=deadline - loop.time())
         if not done:
             services.late.add(task)
@@ -303,10 +305,10 @@ def _left_s(deadline: float) -> float:
     return max(0.0, deadline - asyncio.get_running_loop().time())
 
 
-def _once(call: Callable[[], None]) -> Callable[..., None]:
-    """Return a function that calls `call` the first time only."""
-    calls = iter([call])
-    return lambda *_: next(calls, lambda: None)()
+async def _hold(slots: asyncio.Semaphore, task: asyncio.Task[Recall], most_s: float) -> None:
+    """Keep a slot until the recall in it has ended, for `most_s` at most."""
+    await asyncio.wait([task], timeout=most_s)
+    slots.release()
 
 
 def without_member(body: JsonObject) -> str:

@@ -88,17 +88,6 @@ def read_object(data: bytes) -> JsonObject:
     return read
 
 
-def read_values(data: bytes) -> dict[str, Any]:
-    """Parse a body that will not be rewritten. Raises NotAnObject."""
-    try:
-        values = json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise NotAnObject(str(error)) from error
-    if not isinstance(values, dict):
-        raise NotAnObject("it is no object")
-    return values
-
-
 def object_at(text: str, at: int) -> JsonObject:
     """Parse the object that begins at `at`. Raises NotAnObject."""
     start = at

@@ -15,7 +15,6 @@ from typing import Generic, TypeVar
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.recall.result import Recall
-from zibaldone.server.gateway.rounds import HiddenTurn
 from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.text.purgeable_cache import emptied
@@ -74,39 +73,14 @@ class LoopRecalls(MessageCache[Recall]):
         self.put(loop, user, quoted, replace(recalled, trace=trace, evidence=recalled.evidence[:1]))
 
 
-class HiddenTurns(MessageCache[HiddenTurn]):
-    """Hidden turns, by the first call that the client did get."""
-
-    def __init__(self, memory: AsyncMemory) -> None:
-        super().__init__(memory)
-        self._names: OrderedDict[bytes, str] = OrderedDict()
-
-    def rename(self, scope: MemoryScope, shown: str, real: str) -> None:
-        """Note the upstream's id of an answer whose id at the client is `shown`."""
-        self._names[_key(scope, shown)] = real
-        while len(self._names) > _MOST:
-            self._names.popitem(last=False)
-
-    def real(self, scope: MemoryScope, shown: str) -> str | None:
-        """Return the upstream's id of an answer; None if it is the same."""
-        return self._names.get(_key(scope, shown))
-
-    async def of_call(self, scope: MemoryScope, session: str, call_id: str) -> HiddenTurn | None:
-        """Return the turn hidden beside a client's call; ids of calls are unique within a session only."""
-        return await self.find(_key(scope, session, call_id))
-
-    def keep(self, scope: MemoryScope, session: str, call_id: str, turn: HiddenTurn) -> None:
-        """Add the turn hidden beside a client's call."""
-        self.put(_key(scope, session, call_id), scope.user, turn.quoted, turn)
-
-
 async def may_read(memory: AsyncMemory, user: str, scopes: set[str]) -> bool:
     """True if all of these memories are the user's own (""), or shared with the user now."""
     return scopes <= {""} or scopes <= {"", *(grant.scope for grant in await memory.admin.grants(user=user))}
 
 
-def _key(scope: MemoryScope, *names: str) -> bytes:
-    return hashlib.sha256(repr((scope.user, scope.agent, names)).encode(errors="replace")).digest()
+def id_key(scope: MemoryScope, *ids: str) -> bytes:
+    """Return a key of an answer, or of a client's call with its session: others may have a call of that id."""
+    return hashlib.sha256(repr((scope.user, scope.agent, ids)).encode(errors="replace")).digest()
 
 
 def loop_key(scope: MemoryScope, session: str, options: MemoryOptions, turns: Sequence[WireTurn]) -> bytes:

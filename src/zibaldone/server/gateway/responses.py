@@ -124,7 +124,7 @@ class _ResponseRounds(ListedRounds):
         super().__init__()
         self._stores = stores
         self._number = 0  # sequence number of the next event
-        self._opened: object = None  # the answer's id in its first events
+        self._opened: object = None  # id of the round whose first events the client gets
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         return text(part.get("type")) in (*_CALLS, *_OTHER_CALLS)
@@ -219,7 +219,7 @@ class _ResponseRounds(ListedRounds):
         ]
 
     def _begin(self, event: bytes, body: Mapping[str, Any]) -> None:
-        """Hold back the first events: if nothing is shown of a round, the answer gets the next one's id."""
+        """Hold back the first events; if nothing is shown of a round, those of the next take their place."""
         response = mapping(body.get("response"))
         if response.get("id") != self._opened and (self._opening or self._opened is None):
             self._opened, self._opening, self._number = response.get("id"), [], 0
