@@ -12,7 +12,6 @@ from upstream import Reply
 
 from zibaldone import AsyncMemory, RecallGivenUp, StorageFull
 from zibaldone.server.gateway import exchange
-from zibaldone.server.gateway.exchange import BackgroundTasks
 
 BODY = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
 
@@ -42,14 +41,27 @@ def broken(monkeypatch, name, error):
     monkeypatch.setattr(AsyncMemory, name, fail)
 
 
-@pytest.mark.parametrize("error", [StorageFull("no space"), RuntimeError("a secret word")])
-def test_a_recall_that_fails_leaves_the_request_as_it_was(ask, upstream, monkeypatch, logged, error):
-    """The answer says so, and what was said is stored."""
-    broken(monkeypatch, "recall", error)
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (StorageFull("no space"), "nothing recalled: StorageFull"),
+        (RuntimeError("a secret word"), "nothing recalled: RuntimeError"),
+        (RecallGivenUp(), "nothing recalled within 20000 ms"),
+    ],
+)
+def test_a_recall_that_fails_leaves_the_request_as_it_was(ask, upstream, monkeypatch, logged, error, reason):
+    """The answer says so, and what was said is stored; the recall knew until when it is waited for."""
+    limits = []
+
+    async def fail(*_, timeout_s, **__):
+        limits.append(timeout_s)
+        raise error
+
+    monkeypatch.setattr(AsyncMemory, "recall", fail)
     answer = ask()
     assert answer.headers["x-memory-status"] == "degraded"
-    assert type(error).__name__ in answer.headers["x-memory-reason"]
-    assert "secret" not in str(answer.headers)
+    assert answer.headers["x-memory-reason"] == reason
+    assert 0 <= limits.pop() <= 20
     assert answer.parse().model_extra["memory"]["status"] == "degraded"
     assert upstream.last.json["messages"] == [{"role": "user", "content": "Who is my dentist?"}]
     assert len(logged()) == 2
@@ -75,23 +87,6 @@ def test_a_recall_that_is_late_is_left_behind(serving, upstream, monkeypatch, to
     assert first.headers["x-memory-reason"].endswith("50 ms")
     assert second.headers["x-memory-reason"].endswith(reason)
     assert upstream.last.json["messages"] == BODY["messages"]
-
-
-def test_a_recall_knows_until_when_it_is_waited_for(serving, upstream, monkeypatch, told):
-    """It gets what is left of the limit; one that gives up by itself is as one that is late."""
-    told("My dentist is Dr. Moss.")
-    limits = []
-
-    async def gives_up(*_, timeout_s, **__):
-        limits.append(timeout_s)
-        raise RecallGivenUp
-
-    monkeypatch.setattr(AsyncMemory, "recall", gives_up)
-    answer = post(serving(upstream=upstream.url, recall_timeout_ms=5000))
-    assert answer.headers["x-memory-reason"] == "nothing recalled within 5000 ms"
-    assert upstream.last.json["messages"] == BODY["messages"]
-    (limit,) = limits
-    assert 0 <= limit <= 5
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -143,27 +138,3 @@ def test_an_upstream_that_is_not_there(serving):
     answer = post(base)
     assert answer.status_code == 502
     assert "the upstream http://127.0.0.1:9/v1 could not be reached" in answer.json()["error"]["message"]
-
-
-def test_answers_that_nobody_understands_are_passed_on(gateway, upstream, logged):
-    """What is no chat completion is relayed; there is nothing of it to store."""
-    upstream.reply = lambda _: Reply(status=201, error={"choices": "none", "x": [1]})
-    assert post(gateway).json()["choices"] == "none"
-    assert [m.content for m in logged()] == ["Who is my dentist?"]
-
-
-def test_what_goes_on_in_the_background_is_waited_for():
-    """The server's end drains what is still to be stored."""
-    done = []
-
-    async def late():
-        await asyncio.sleep(0.05)
-        done.append(1)
-
-    async def run():
-        tasks = BackgroundTasks()
-        tasks.start(late())
-        await tasks.drain(10)
-        assert done
-
-    asyncio.run(run())

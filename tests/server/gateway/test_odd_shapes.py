@@ -4,7 +4,7 @@ import json
 
 import httpx2
 import pytest
-from upstream import Reply
+from upstream import Reply, as_event
 from wires import CHAT, MESSAGES, RESPONSES
 
 DEEP: list = []
@@ -74,6 +74,11 @@ def odd_elements(elements):
     return [odd for element in elements for (odd,) in odd_forms([element])]
 
 
+def as_stream(events):
+    """Events as an upstream sends them."""
+    return b"".join(map(as_event, events))
+
+
 @pytest.fixture
 def post(gateway, wire):
     """Posts a body in a format, for Ann and in a mode; gives the answer, which is no error."""
@@ -128,7 +133,7 @@ def test_whole_answers(post, wire, upstream, mode):
 def test_streams(post, wire, upstream, mode):
     """They are passed on to their end."""
     events = SHAPES[wire][2]
-    upstream.replies(Reply(events=[*odd_elements(events), *events, {"x": "the end"}]))
+    upstream.replies(Reply(raw=as_stream([*odd_elements(events), *events, {"x": "the end"}])))
     assert "the end" in post([QUESTION], mode, stream=True).text
 
 
@@ -137,7 +142,9 @@ def test_calls_of_tools_that_the_upstream_does_not_count(post, upstream, logged)
     """Some send each call whole, all of them with the index 0 or with none."""
     counts = ({"index": 0}, {}, {"index": None})
     calls = [{**CALL, **counted, "id": f"c{number}"} for number, counted in enumerate(counts)]
-    upstream.replies(Reply(events=[{"choices": [{"delta": {"tool_calls": [call]}}]} for call in calls]))
+    upstream.replies(
+        Reply(raw=as_stream([{"choices": [{"delta": {"tool_calls": [call]}}]} for call in calls]))
+    )
     post([QUESTION], "context", stream=True)
     assert [call["id"] for call in logged()[-1].metadata["tool_calls"]] == ["c0", "c1", "c2"]
 
@@ -148,7 +155,9 @@ def test_what_is_said_aloud_has_a_transcript(post, upstream, logged):
     message = {"role": "assistant", "content": None, "audio": {"id": "a", "transcript": "Good day."}}
     deltas = [{"audio": {"transcript": part}} for part in ("H", "i.")]
     events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    upstream.replies(Reply(status=201, error={"choices": [{"message": message}]}), Reply(events=events))
+    upstream.replies(
+        Reply(status=201, error={"choices": [{"message": message}]}), Reply(raw=as_stream(events))
+    )
     for stream in (False, True):
         post([QUESTION], "context", stream=stream)
     assert [message.content for message in logged()[1:]] == ["Good day.", "Hi."]

@@ -74,29 +74,30 @@ LAST = b'data: {"choices":[{"index":0,"delta":{"content":"day."},"finish_reason"
         pytest.param(PIECE + LAST, "By Monday.", None, id="the last event lacks its empty line"),
     ],
 )
-def test_how_a_stream_ends(raw_gateway, logged, events, answer, partial):
+def test_how_a_stream_ends(gateway, upstream, logged, events, answer, partial):
     """What comes is passed on, and an answer that broke off is stored as a part."""
-    address = raw_gateway(b"text/event-stream", events)
-    got = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
+    upstream.says("", raw=events)
+    got = httpx2.post(f"{gateway}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
     assert got.content.startswith(PIECE)
     assert (ERROR in got.content) is (ERROR in events)
     assert (b'"memory":{"status":"ok"' in got.content) is not partial
     assert [(m.content, m.metadata.get("partial")) for m in logged()] == [("Hello.", None), (answer, partial)]
 
 
-def test_an_answer_in_one_piece_that_breaks_off(raw_gateway, logged):
+def test_an_answer_in_one_piece_that_breaks_off(chat, upstream, logged):
     """It is the upstream's fault, and is said to be."""
-    address = raw_gateway(b"application/json", b'{"choices":', b"content-length: 1000\r\n")
-    answer = httpx2.post(f"{address}/v1/chat/completions", json=QUESTION, headers={"X-Memory-User": "ann"})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream-broke-off")
+    upstream.says("Noted.", break_after=1)
+    with pytest.raises(openai.InternalServerError, match="broke off") as caught:
+        chat.chat.completions.create(model="fake", messages=[{"role": "user", "content": "Hello."}])
+    assert caught.value.status_code == 502
     assert [m.content for m in logged()] == ["Hello."]
 
 
-def test_an_answer_that_comes_later_is_said_not_to_be_stored(raw_gateway, logged):
+def test_an_answer_that_comes_later_is_said_not_to_be_stored(gateway, upstream, logged):
     """The upstream gives it to who asks again, by another path."""
-    address = raw_gateway(b"application/json", b'{"id":"resp_1","status":"queued","output":[]}')
+    upstream.replies(Reply(status=201, error={"id": "resp_1", "status": "queued", "output": []}))
     body = {"model": "fake", "input": "Hello.", "background": True}
-    answer = httpx2.post(f"{address}/v1/responses", json=body, headers={"X-Memory-User": "ann"})
+    answer = httpx2.post(f"{gateway}/v1/responses", json=body, headers={"X-Memory-User": "ann"})
     assert answer.headers["x-memory-status"] == "degraded"
     assert [m.content for m in logged()] == ["Hello."]
 

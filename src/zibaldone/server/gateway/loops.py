@@ -79,7 +79,7 @@ async def may_read(memory: AsyncMemory, user: str, scopes: set[str]) -> bool:
 
 
 def id_key(scope: MemoryScope, *ids: str) -> bytes:
-    """Return a key of an answer, or of a client's call with its session: others may have a call of that id."""
+    """Return a key of an answer, or of a call in its session: elsewhere a call may have the same id."""
     return hashlib.sha256(repr((scope.user, scope.agent, ids)).encode(errors="replace")).digest()
 
 
