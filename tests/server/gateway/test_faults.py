@@ -8,6 +8,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from loopback import servers
 from upstream import Reply
 
 from zibaldone import AsyncMemory, RecallGivenUp, StorageFull
@@ -16,9 +17,9 @@ from zibaldone.server.gateway import exchange
 BODY = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
 
 
-def post(base):
+def post(base, timeout=60):
     """The answer to one question."""
-    return httpx2.post(f"{base}/v1/chat/completions", json=BODY, timeout=60)
+    return httpx2.post(f"{base}/v1/chat/completions", json=BODY, timeout=timeout)
 
 
 @pytest.fixture
@@ -138,3 +139,18 @@ def test_an_upstream_that_is_not_there(serving):
     answer = post(base)
     assert answer.status_code == 502
     assert "the upstream http://127.0.0.1:9/v1 could not be reached" in answer.json()["error"]["message"]
+
+
+def test_what_goes_on_in_the_background_is_waited_for(memory_path, upstream, monkeypatch, logged):
+    """The server's end: the question of a client that has hung up is still stored."""
+    add = AsyncMemory.add
+
+    async def slow(*given, **options):
+        await asyncio.sleep(1)
+        return await add(*given, **options)
+
+    monkeypatch.setattr(AsyncMemory, "add", slow)
+    upstream.says("Too late.", delay_s=5)
+    with servers(memory_path) as serving, pytest.raises(httpx2.ReadTimeout):
+        post(serving(upstream=upstream.url), timeout=0.5)
+    assert [m.content for m in logged()] == ["Who is my dentist?"]
