@@ -289,6 +289,6 @@ async def _refused(answer: UpstreamAnswer) -> Problem:
     """Return the refusal of a later round as a Problem."""
     error = mapping((event_body(await whole(answer)) or {}).get("error"))
     status = answer.status_code if answer.is_error else 502
-    said = text(error.get("message")) or f"the upstream answered a later round with {answer.status_code}"
+    detail = text(error.get("message")) or f"the upstream answered a later round with {answer.status_code}"
     headers = {name: answer.headers[name] for name in ("retry-after",) if name in answer.headers}
-    return Problem(status, "upstream-refused", said, headers=headers)
+    return Problem(status, "upstream-refused", detail, headers=headers)
