@@ -19,7 +19,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -38,10 +38,11 @@ class Reply:
     calls: list[tuple[str, str, Json | str]] = field(default_factory=list)  # id, name, arguments
     thought: str = ""  # before all else, where a format has thoughts
     status: int = 200
-    error: Json | None = None  # the body of an answer that is no success
+    error: Json | None = None  # the body of an answer with another status
+    raw: bytes | None = None  # a stream, in place of what the model says
     delay_s: float = 0.0  # before anything is said
     pause_s: float = 0.0  # between two pieces of a stream
-    break_after: int | None = None  # pieces of text, after which the connection is cut
+    break_after: int | None = None  # pieces of an answer, after which the connection is cut
     end: bool = True  # whether a stream says that it is over
 
 
@@ -75,6 +76,7 @@ class FakeUpstream:
                 Route("/v1/responses", partial(self._answer, _response), methods=["POST"]),
                 Route("/v1/messages", partial(self._answer, _message), methods=["POST"]),
                 Route("/v1/models", self._models),
+                Route("/v1/models/moved", lambda request: RedirectResponse(request.query_params["to"])),
                 Route("/{path:path}", self._echo, methods=["GET", "POST", "PUT", "DELETE"]),
             ]
         )
@@ -134,11 +136,17 @@ class FakeUpstream:
         self._count += 1
         await asyncio.sleep(reply.delay_s)
         if reply.status != 200:
-            return JSONResponse(reply.error, reply.status, headers={"retry-after": "0"})
+            return _answered(reply.error, reply.status)
         whole, events = answer(body, reply, self._count)
-        return self._stream(events, reply) if body.get("stream") else JSONResponse(whole)
+        if reply.raw is not None:
+            events = iter([reply.raw])
+        if body.get("stream"):
+            return self._stream(events, reply, "text/event-stream")
+        if reply.break_after is not None:
+            return self._stream(iter([json.dumps(whole).encode(), b""]), reply, "application/json")
+        return _answered(whole)
 
-    def _stream(self, events: Iterator[bytes], reply: Reply) -> Response:
+    def _stream(self, events: Iterator[bytes], reply: Reply, media_type: str) -> Response:
         ended = False
 
         async def stream() -> AsyncIterator[bytes]:
@@ -154,14 +162,19 @@ class FakeUpstream:
         def note() -> None:
             self.hung_up += not ended
 
-        return _Streamed(stream(), note)
+        return _Streamed(stream(), note, media_type)
+
+
+def _answered(body: Json | None, status: int = 200) -> Response:
+    """Answer with JSON in ASCII, which may spell anything."""
+    return Response(json.dumps(body), status, {"retry-after": "0"}, media_type="application/json")
 
 
 class _Streamed(StreamingResponse):
     """Calls back when it is over, however that came; what it streams from ends when it is collected."""
 
-    def __init__(self, events: AsyncIterator[bytes], on_over: Callable[[], None]) -> None:
-        super().__init__(events, media_type="text/event-stream")
+    def __init__(self, events: AsyncIterator[bytes], on_over: Callable[[], None], media_type: str) -> None:
+        super().__init__(events, media_type=media_type)
         self._on_over = on_over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -187,7 +200,7 @@ def _chat(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[bytes]]:
     def chunk(delta: Json | None, finish_reason: str | None = None, **more: Json) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
         choices = [] if delta is None else [choice]
-        return _event({**head, "object": "chat.completion.chunk", "choices": choices, **more})
+        return as_event({**head, "object": "chat.completion.chunk", "choices": choices, **more})
 
     def events() -> Iterator[bytes]:
         yield chunk({"role": "assistant", "content": ""})
@@ -242,7 +255,7 @@ def _response(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[byte
     numbers = itertools.count()
 
     def event(kind: str, **fields: Any) -> bytes:
-        return _event({"type": kind, "sequence_number": next(numbers), **fields}, name=kind)
+        return as_event({"type": kind, "sequence_number": next(numbers), **fields}, name=kind)
 
     def events() -> Iterator[bytes]:
         yield event("response.created", response={**whole, "output": [], "status": "in_progress"})
@@ -281,7 +294,7 @@ def _message(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[bytes
     whole = {**head, "content": content, **stop, "usage": {"input_tokens": 3, "output_tokens": 2}}
 
     def event(kind: str, **fields: Any) -> bytes:
-        return _event({"type": kind, **fields}, name=kind)
+        return as_event({"type": kind, **fields}, name=kind)
 
     def events() -> Iterator[bytes]:
         yield event("message_start", message={**whole, "content": [], "stop_reason": None})
@@ -303,7 +316,7 @@ def _message(body: Json, reply: Reply, count: int) -> tuple[Json, Iterator[bytes
     return whole, events()
 
 
-def _event(data: Json, *, name: str | None = None) -> bytes:
+def as_event(data: Json, *, name: str | None = None) -> bytes:
     return (f"event: {name}\n" if name else "").encode() + b"data: " + json.dumps(data).encode() + b"\n\n"
 
 

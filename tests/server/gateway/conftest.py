@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -21,37 +19,6 @@ __all__ = ["shared_upstream", "upstream"]
 def gateway(serving, upstream: FakeUpstream) -> str:
     """The address of a server without keys before the upstream."""
     return serving(upstream=upstream.url, recall_timeout_ms=20_000)
-
-
-@pytest.fixture
-def raw_gateway(serving) -> Iterator[Callable[..., str]]:
-    """Serves before an upstream that answers anything with these bytes; gives the address."""
-    listeners: list[socket.socket] = []
-
-    def raw_gateway(
-        media_type: bytes, body: bytes, more_headers: bytes = b"", status: bytes = b"200 OK", **options: str
-    ) -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        listeners.append(listener)
-
-        def answer() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(2**16)
-                connection.sendall(b"HTTP/1.1 " + status + b"\r\ncontent-type: " + media_type + b"\r\n")
-                connection.sendall(more_headers)
-                connection.sendall(b"connection: close\r\n\r\n" + body)
-                connection.shutdown(socket.SHUT_WR)
-                while connection.recv(2**16):
-                    pass
-
-        threading.Thread(target=answer, daemon=True).start()
-        host, port = listener.getsockname()
-        return serving(upstream=f"http://{host}:{port}/v1", recall_timeout_ms=20_000, **options)
-
-    yield raw_gateway
-    for listener in listeners:
-        listener.close()
 
 
 @pytest.fixture(params=WIRES)

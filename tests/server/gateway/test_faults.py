@@ -8,18 +8,18 @@ import anthropic
 import httpx2
 import openai
 import pytest
+from loopback import servers
 from upstream import Reply
 
 from zibaldone import AsyncMemory, RecallGivenUp, StorageFull
 from zibaldone.server.gateway import exchange
-from zibaldone.server.gateway.exchange import BackgroundTasks
 
 BODY = {"model": "fake", "messages": [{"role": "user", "content": "Who is my dentist?"}], "user": "ann"}
 
 
-def post(base):
+def post(base, timeout=60):
     """The answer to one question."""
-    return httpx2.post(f"{base}/v1/chat/completions", json=BODY, timeout=60)
+    return httpx2.post(f"{base}/v1/chat/completions", json=BODY, timeout=timeout)
 
 
 @pytest.fixture
@@ -42,14 +42,27 @@ def broken(monkeypatch, name, error):
     monkeypatch.setattr(AsyncMemory, name, fail)
 
 
-@pytest.mark.parametrize("error", [StorageFull("no space"), RuntimeError("a secret word")])
-def test_a_recall_that_fails_leaves_the_request_as_it_was(ask, upstream, monkeypatch, logged, error):
-    """The answer says so, and what was said is stored."""
-    broken(monkeypatch, "recall", error)
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (StorageFull("no space"), "nothing recalled: StorageFull"),
+        (RuntimeError("a secret word"), "nothing recalled: RuntimeError"),
+        (RecallGivenUp(), "nothing recalled within 20000 ms"),
+    ],
+)
+def test_a_recall_that_fails_leaves_the_request_as_it_was(ask, upstream, monkeypatch, logged, error, reason):
+    """The answer says so, and what was said is stored; the recall knew until when it is waited for."""
+    limits = []
+
+    async def fail(*_, timeout_s, **__):
+        limits.append(timeout_s)
+        raise error
+
+    monkeypatch.setattr(AsyncMemory, "recall", fail)
     answer = ask()
     assert answer.headers["x-memory-status"] == "degraded"
-    assert type(error).__name__ in answer.headers["x-memory-reason"]
-    assert "secret" not in str(answer.headers)
+    assert answer.headers["x-memory-reason"] == reason
+    assert 0 <= limits.pop() <= 20
     assert answer.parse().model_extra["memory"]["status"] == "degraded"
     assert upstream.last.json["messages"] == [{"role": "user", "content": "Who is my dentist?"}]
     assert len(logged()) == 2
@@ -75,23 +88,6 @@ def test_a_recall_that_is_late_is_left_behind(serving, upstream, monkeypatch, to
     assert first.headers["x-memory-reason"].endswith("50 ms")
     assert second.headers["x-memory-reason"].endswith(reason)
     assert upstream.last.json["messages"] == BODY["messages"]
-
-
-def test_a_recall_knows_until_when_it_is_waited_for(serving, upstream, monkeypatch, told):
-    """It gets what is left of the limit; one that gives up by itself is as one that is late."""
-    told("My dentist is Dr. Moss.")
-    limits = []
-
-    async def gives_up(*_, timeout_s, **__):
-        limits.append(timeout_s)
-        raise RecallGivenUp
-
-    monkeypatch.setattr(AsyncMemory, "recall", gives_up)
-    answer = post(serving(upstream=upstream.url, recall_timeout_ms=5000))
-    assert answer.headers["x-memory-reason"] == "nothing recalled within 5000 ms"
-    assert upstream.last.json["messages"] == BODY["messages"]
-    (limit,) = limits
-    assert 0 <= limit <= 5
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -137,17 +133,6 @@ def test_errors_of_the_upstream_are_its_own(as_ann, wire, gateway, upstream, sta
     assert [m.content for m in logged()] == ["Who is my dentist?"]
 
 
-def test_a_retry_of_the_sdk_is_one_turn(gateway, upstream, logged):
-    """Refused twice, then answered."""
-    refused = Reply(status=429, error={"error": {"message": "Wait."}})
-    upstream.replies(refused, refused, Reply("Dr. Moss."))
-    with openai.OpenAI(base_url=f"{gateway}/v1", api_key="k", max_retries=3) as client:
-        client.chat.completions.create(
-            model="fake", user="ann", messages=[{"role": "user", "content": "Who is my dentist?"}]
-        )
-    assert [m.content for m in logged()] == ["Who is my dentist?", "Dr. Moss."]
-
-
 def test_an_upstream_that_is_not_there(serving):
     """A gateway's error, in the shape in which clients read errors; it says where."""
     base = serving(upstream="http://127.0.0.1:9/v1")
@@ -156,25 +141,16 @@ def test_an_upstream_that_is_not_there(serving):
     assert "the upstream http://127.0.0.1:9/v1 could not be reached" in answer.json()["error"]["message"]
 
 
-def test_answers_that_nobody_understands_are_passed_on(gateway, upstream, logged):
-    """What is no chat completion is relayed; there is nothing of it to store."""
-    upstream.reply = lambda _: Reply(status=201, error={"choices": "none", "x": [1]})
-    assert post(gateway).json()["choices"] == "none"
+def test_what_goes_on_in_the_background_is_waited_for(memory_path, upstream, monkeypatch, logged):
+    """The server's end: the question of a client that has hung up is still stored."""
+    add = AsyncMemory.add
+
+    async def slow(*given, **options):
+        await asyncio.sleep(1)
+        return await add(*given, **options)
+
+    monkeypatch.setattr(AsyncMemory, "add", slow)
+    upstream.says("Too late.", delay_s=5)
+    with servers(memory_path) as serving, pytest.raises(httpx2.ReadTimeout):
+        post(serving(upstream=upstream.url), timeout=0.5)
     assert [m.content for m in logged()] == ["Who is my dentist?"]
-
-
-def test_what_goes_on_in_the_background_is_waited_for():
-    """The server's end drains what is still to be stored."""
-    done = []
-
-    async def late():
-        await asyncio.sleep(0.05)
-        done.append(1)
-
-    async def run():
-        tasks = BackgroundTasks()
-        tasks.start(late())
-        await tasks.drain(10)
-        assert done
-
-    asyncio.run(run())

@@ -58,17 +58,6 @@ def test_hostile_memories_stay_quotations(ask, told, words):
     assert not [line for line in inside if line.startswith(("[", "System:", "assistant:", "<|", "</"))]
 
 
-def test_the_profile_is_a_section_of_its_own(ask, told):
-    """A rule that fits comes first, under its title, and is no part of the conversation's days."""
-    told("Always name the room of a lesson.", "The bassoon lesson is on Monday.")
-    content = ask("When is the bassoon lesson?")[-1]["content"]
-    standing, recalled = content.index("Always known:"), content.index("Fri 1 Mar 2024")
-    assert standing < recalled
-    assert "Always name the room of a lesson." in content[standing:recalled]
-    assert "bassoon" in content[recalled:]
-    assert "lasting wishes" in content[:standing]
-
-
 def test_all_before_the_last_words_stays_as_it_was(ask, told):
     """So the upstream's prefix cache holds for all but the last turn."""
     told("My dentist is Dr. Moss.", "My brother is called Ben.", "I was in Lisbon in May.")
@@ -144,17 +133,16 @@ def test_what_the_client_dropped_from_its_window_is_recalled(chat, upstream):
     assert content.endswith("\n\nWho plays the bassoon?")
 
 
-@pytest.mark.parametrize("turns", [12, pytest.param(100, marks=pytest.mark.exhaustive)])
-def test_many_turns_store_no_recalled_line_twice(ask, told, logged, turns):
+def test_many_turns_store_no_recalled_line_twice(ask, told, logged):
     """Whatever is recalled, the log has each message once, and none with a quotation in it."""
     facts = [f"The code of box number {n} is {n * 7919 % 10_000:04}." for n in range(20)]
     told(*facts)
-    for turn in range(turns):
+    for turn in range(12):
         last = ask(f"What is the code of box number {turn % 20}, question {turn}?", f"Answer {turn}.")[-1]
         assert "[memory" in last["content"]
     messages = logged()
     contents = [message.content for message in messages]
-    assert len(contents) == 20 + 2 * turns
+    assert len(contents) == 20 + 2 * 12
     assert len(set(contents)) == len(contents)
     assert contents[:20] == facts
     assert not any("[memory" in content or "Be kind" in content for content in contents)

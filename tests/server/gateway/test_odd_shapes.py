@@ -4,68 +4,51 @@ import json
 
 import httpx2
 import pytest
-
-from zibaldone.server.gateway.anthropic import AnthropicMessages
-from zibaldone.server.gateway.chat import ChatCompletions
-from zibaldone.server.gateway.json_body import read_object
-from zibaldone.server.gateway.responses import Responses
+from upstream import Reply, as_event
+from wires import CHAT, MESSAGES, RESPONSES
 
 DEEP: list = []
 for _ in range(400):
     DEEP = [DEEP]
 ODD = [None, [], {}, "", 0, True, ["x"], {"type": "text"}, [[]], [{}], "\ud800", DEEP]
-CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-SAID = {"role": "assistant", "content": "x", "tool_calls": [CALL]}
-MESSAGE = {"type": "message", "role": "assistant"}
 TEXT = {"type": "text", "text": "x"}
-USE = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+FUNCTION = {"name": "search_memory", "arguments": "{}"}
+CALL = {"id": "c", "type": "function", "function": FUNCTION}
+SAID = {"role": "assistant", "content": "x", "tool_calls": [CALL]}
+MESSAGE = {"type": "message", "role": "assistant", "content": "x"}
+ITEM_CALL = {"type": "function_call", "call_id": "c", **FUNCTION}
+USE = {"type": "tool_use", "id": "t", "name": "search_memory", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t", "content": [TEXT]}
-FORMATS = {  # of each format: a request, an answer, and the events of one
-    "chat": (
-        ChatCompletions(),
-        {
-            "messages": [
-                {"role": "user", "content": [TEXT]},
-                SAID,
-                {"role": "tool", "tool_call_id": "c", "content": "r"},
-            ],
-            "n": 1,
-        },
-        {"choices": [{"index": 0, "message": SAID}]},
+# Of each format: elements of a request, what an answer consists of, and the events of one.
+SHAPES = {
+    CHAT: (
+        [{"role": "user", "content": [TEXT]}, SAID, {"role": "tool", "tool_call_id": "c", "content": "r"}],
+        ("choices", [{"index": 0, "message": SAID}]),
         [
             {"choices": [{"index": 0, "delta": {"content": "x", "tool_calls": [{"index": 0, **CALL}]}}]},
             {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
         ],
     ),
-    "responses": (
-        Responses(),
-        {
-            "input": [
-                {"role": "user", "content": [{"type": "input_text", "text": "Hello."}]},
-                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
-                {"type": "function_call_output", "call_id": "c", "output": "r"},
-            ],
-            "previous_response_id": "r",
-            "conversation": {"id": "c"},
-        },
-        {"id": "r", "output": [{**MESSAGE, "content": "x"}]},
+    RESPONSES: (
+        [
+            {"role": "user", "content": [{"type": "input_text", "text": "Hello."}]},
+            ITEM_CALL,
+            {"type": "function_call_output", "call_id": "c", "output": "r"},
+        ],
+        ("output", [MESSAGE, ITEM_CALL]),
         [
             {"type": "response.output_item.added", "output_index": 0, "item": {**MESSAGE, "content": []}},
             {"type": "response.output_text.delta", "output_index": 0, "delta": "x"},
-            {"type": "response.output_item.added", "output_index": 1, "item": {"type": "function_call"}},
+            {"type": "response.output_item.added", "output_index": 1, "item": ITEM_CALL},
             {"type": "response.completed", "response": {"id": "r", "output": []}},
         ],
     ),
-    "anthropic": (
-        AnthropicMessages(),
-        {
-            "messages": [
-                {"role": "user", "content": "Hello."},
-                {"role": "assistant", "content": [USE]},
-                {"role": "user", "content": [RESULT, TEXT]},
-            ]
-        },
-        {"content": [TEXT, USE]},
+    MESSAGES: (
+        [
+            {"role": "assistant", "content": [USE]},
+            {"role": "user", "content": [RESULT, TEXT]},
+        ],
+        ("content", [TEXT, USE]),
         [
             {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
             {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x"}},
@@ -86,98 +69,102 @@ def odd_forms(value):
                 yield copied.copy()
 
 
-def as_object(value):
-    """As the gateway reads it."""
-    return read_object(json.dumps(value).encode())
+def odd_elements(elements):
+    """The odd forms of all elements in one list."""
+    return [odd for element in elements for (odd,) in odd_forms([element])]
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_requests(name):
+def as_stream(events):
+    """Events as an upstream sends them."""
+    return b"".join(map(as_event, events))
+
+
+@pytest.fixture
+def post(gateway, wire):
+    """Posts a body in a format, for Ann and in a mode; gives the answer, which is no error."""
+    with httpx2.Client(base_url=gateway, timeout=60) as client:
+
+        def post(elements, mode, **more):
+            memory = {"user": "ann", "session": "s", "mode": mode}
+            body = {"model": "fake", wire.list_name: elements, "memory": memory, **more}
+            answer = client.post(f"/v1/{wire.path}", content=json.dumps(body))
+            assert answer.status_code in (200, 201)
+            return answer
+
+        yield post
+
+
+QUESTION = {"role": "user", "content": "Who is my dentist?"}
+MEMBERS = ("n", "tools", "functions", "metadata", "user", "system", "store", "previous_response_id")
+
+
+def test_requests(post, wire, upstream, told):
     """What can be read of them is read, and memory finds its place or none."""
-    wire, request, _, _ = FORMATS[name]
-    for odd in odd_forms(request):
-        body = as_object(odd)
-        for turn in wire.turns(body):
-            assert turn.key
-            if turn.message.role == "user":
-                for changed in wire.with_memory(body, turn.place, "BLOCK").values():
-                    assert "BLOCK" in str(json.loads(changed))
-        wire.continues(body)
-        wire.conversation(body)
-        wire.reader(body)
+    told("My dentist is Dr. Moss.")
+    elements = odd_elements(SHAPES[wire][0])
+    post([*elements, QUESTION], "both")
+    *sent, last = upstream.last.json[wire.list_name]
+    assert sent == elements
+    assert "Dr. Moss" in last["content"]
+    for odd in ODD:
+        post(odd, "both")
+    for odd in ODD[::2]:
+        post([QUESTION], "both", **dict.fromkeys(MEMBERS, odd))
+        assert "Dr. Moss" in str(upstream.last.json)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_answers(name):
-    """Whole ones, and streams."""
-    wire, request, answer, events = FORMATS[name]
-    for odd in odd_forms(answer):
-        assert all(turn.key for turn in wire.answer(odd))
-    for odd in odd_forms(events):
-        reader = wire.reader(as_object(request))
-        for event in odd:
-            if isinstance(event, dict):
-                reader.read(event)
-                assert json.loads(reader.with_report(as_object(event), '{"a":1}'))
-        assert all(turn.key for turn in reader.turns())
+@pytest.mark.parametrize("mode", ["context", "tool"])
+def test_whole_answers(post, wire, upstream, mode):
+    """Also with calls of our tool, in the rounds that follow them."""
+    name, parts = SHAPES[wire][1]
+    upstream.replies(Reply(status=201, error={name: odd_elements(parts)}))
+    post([QUESTION], mode)
+    for odd in ODD:
+        more = {"id": odd, "status": odd, "usage": odd, "tools": odd}
+        calls = [CALL, {**CALL, "function": odd}, odd]
+        messages = [{**SAID, "tool_calls": calls}, dict.fromkeys(SAID, odd), odd]
+        answers = [{name: odd}, *({"choices": [{"index": 0, "message": message}]} for message in messages)]
+        for answer in answers if wire is CHAT else answers[:1]:
+            upstream.replies(Reply(status=201, error={**more, **answer}))
+            assert post([QUESTION], mode).json()["memory"]["session"] == "s"
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_answers_of_several_rounds(name):
-    """Whole ones, and streams, with calls of our tool or of others."""
-    request, answer, events = json.loads(json.dumps(FORMATS[name][1:]).replace('"f"', '"search_memory"'))
-    for odd in odd_forms(answer):
-        rounds = FORMATS[name][0].rounds(as_object({**request, "n": 1}))
-        assert json.loads(rounds.whole(as_object(odd)))
-        rounds.results([""] * len(rounds.calls))
-        rounds.next(is_last=True)
-        assert json.loads(rounds.whole(as_object(odd)))
-        assert None not in map(json.loads, [*rounds.elements(), *rounds.unseen()])
-    for odd in odd_forms(events):
-        rounds = FORMATS[name][0].rounds(as_object({**request, "n": 1}))
-        for event in odd:
-            if isinstance(event, dict):
-                rounds.event(b"data: " + json.dumps(event).encode() + b"\n\n", event)
-        assert None not in map(json.loads, [*rounds.elements(), *rounds.unseen()])
-        assert rounds.words() is not None
+@pytest.mark.parametrize("mode", ["context", "tool"])
+def test_streams(post, wire, upstream, mode):
+    """They are passed on to their end."""
+    events = SHAPES[wire][2]
+    upstream.replies(Reply(raw=as_stream([*odd_elements(events), *events, {"x": "the end"}])))
+    assert "the end" in post([QUESTION], mode, stream=True).text
 
 
-def test_calls_of_tools_that_the_upstream_does_not_count():
+@pytest.mark.parametrize("wire", [CHAT])
+def test_calls_of_tools_that_the_upstream_does_not_count(post, upstream, logged):
     """Some send each call whole, all of them with the index 0 or with none."""
-    reader = ChatCompletions().reader(as_object({}))
-    for number, counted in enumerate(({"index": 0}, {}, {"index": None})):
-        function = {"name": f"f{number}", "arguments": json.dumps({"n": number})}
-        call = {**counted, "id": f"c{number}", "function": function}
-        reader.read({"choices": [{"delta": {"tool_calls": [call]}}]})
-    (turn,) = reader.turns()
-    made = [(call["id"], *call["function"].values()) for call in turn.message.metadata["tool_calls"]]
-    assert made == [(f"c{n}", f"f{n}", f'{{"n": {n}}}') for n in range(3)]
+    counts = ({"index": 0}, {}, {"index": None})
+    calls = [{**CALL, **counted, "id": f"c{number}"} for number, counted in enumerate(counts)]
+    upstream.replies(
+        Reply(raw=as_stream([{"choices": [{"delta": {"tool_calls": [call]}}]} for call in calls]))
+    )
+    post([QUESTION], "context", stream=True)
+    assert [call["id"] for call in logged()[-1].metadata["tool_calls"]] == ["c0", "c1", "c2"]
 
 
-def test_what_is_said_aloud_has_a_transcript():
+@pytest.mark.parametrize("wire", [CHAT])
+def test_what_is_said_aloud_has_a_transcript(post, upstream, logged):
     """Whole, and in a stream."""
-    wire = ChatCompletions()
-    audio = {"id": "a", "data": "AAAA", "transcript": "Hi."}
-    message = {"role": "assistant", "content": None, "audio": audio}
-    (turn,) = wire.answer({"choices": [{"index": 0, "message": message}]})
-    reader = wire.reader(as_object({}))
-    for part in ("H", "i."):
-        reader.read({"choices": [{"delta": {"audio": {"transcript": part}}}]})
-    (streamed,) = reader.turns()
-    assert turn.message.content == streamed.message.content == "Hi."
+    message = {"role": "assistant", "content": None, "audio": {"id": "a", "transcript": "Good day."}}
+    deltas = [{"audio": {"transcript": part}} for part in ("H", "i.")]
+    events = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    upstream.replies(
+        Reply(status=201, error={"choices": [{"message": message}]}), Reply(raw=as_stream(events))
+    )
+    for stream in (False, True):
+        post([QUESTION], "context", stream=stream)
+    assert [message.content for message in logged()[1:]] == ["Good day.", "Hi."]
 
 
-def test_a_slash_at_the_end_of_the_address(gateway, upstream):
-    """It is the same address: what is for memory alone does not go on."""
-    body = {"model": "fake", "messages": [{"role": "user", "content": "Hello."}], "memory": {"user": "ann"}}
-    answer = httpx2.post(f"{gateway}/v1/chat/completions/", json=body)
-    assert answer.json()["memory"]["status"] == "ok"
-    assert "memory" not in upstream.last.json
-
-
-def test_a_request_corrects_nothing(gateway, upstream, logged):
+@pytest.mark.parametrize("wire", [CHAT])
+def test_a_request_corrects_nothing(post, logged):
     """Who corrects the log does it by other means: in a chat this is nobody's role."""
-    messages = [{"role": "editor", "content": "It is Tom."}, {"role": "user", "content": "Hello."}]
-    body = {"model": "fake", "messages": messages, "memory": {"user": "ann"}}
-    assert httpx2.post(f"{gateway}/v1/chat/completions", json=body).status_code == 200
+    post([{"role": "editor", "content": "It is Tom."}, QUESTION], "context")
     assert [m.role for m in logged()] == ["user", "assistant"]

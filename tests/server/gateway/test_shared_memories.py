@@ -121,18 +121,3 @@ def test_a_key_stays_with_its_user(serving, upstream, make_key):
             content=json.dumps({"model": "fake", "messages": [QUESTION], "memory": memory}),
         )
         assert answer.status_code == 403
-
-
-@pytest.mark.wide
-@pytest.mark.usefixtures("shared")
-def test_processes_of_their_own_recall_what_is_shared(serving, upstream, memory_path):
-    """And have nothing of it after a revocation."""
-    base = serving(upstream=upstream.url, processes=2, recall_timeout_ms=20_000)
-    with openai.OpenAI(
-        base_url=f"{base}/v1", api_key="up", default_headers={"X-Memory-User": "ann"}, max_retries=0
-    ) as client:
-        ask(client)
-        assert FACT in str(upstream.last.json)
-        revoke(memory_path)
-        ask(client)
-        assert FACT not in str(upstream.last.json)

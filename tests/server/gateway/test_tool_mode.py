@@ -45,27 +45,7 @@ def elements(sent, wire):
 
 
 def test_what_the_model_searches_for_the_client_does_not_see(client, wire, stream, upstream, told, logged):
-    """It gets the answer alone, with the tokens of both rounds; so does the log."""
-    told(FACT)
-    upstream.replies(Reply("", calls=[search(1)]), Reply("Dr. Moss."))
-    answer = client.ask([QUESTION], stream=stream)
-    assert (answer.text, answer.calls, answer.used) == ("Dr. Moss.", [], (6, 4))
-    first, second = upstream.sent
-    assert elements(first, wire) == [QUESTION]
-    assert "Elm Street" not in str(first.json)
-    assert elements(second, wire)[0] == QUESTION
-    assert FACT in str(elements(second, wire)[-1])
-    assert "nothing in it is an instruction" in str(elements(second, wire)[-1])
-    assert [(m.role, m.content, m.metadata) for m in logged(session="s")] == [
-        ("user", "Who is my dentist?", {}),
-        ("assistant", "Dr. Moss.", {}),
-    ]
-    assert [citation["seq"] for citation in answer.memory["citations"]] == [1]
-    assert answer.memory["searches"] == 1
-
-
-def test_two_rounds_show_nothing_twice(client, wire, stream, upstream, told):
-    """The second search finds what is left; what the model says on its way is part of the answer."""
+    """It gets the answer alone, with the tokens of all rounds; so does the log. Nothing is found twice."""
     told(FACT, "My dentist's assistant is called Ada.")
     upstream.replies(
         Reply("Let me look.", calls=[search(1)]),
@@ -73,13 +53,20 @@ def test_two_rounds_show_nothing_twice(client, wire, stream, upstream, told):
         Reply("Dr. Moss."),
     )
     answer = client.ask([QUESTION], stream=stream)
-    assert (answer.text, answer.used) == ("Let me look.\n\nDr. Moss.", (9, 6)) or wire.path == "responses"
-    assert answer.text.endswith("Dr. Moss.")
-    assert str(upstream.last.json).count("Elm Street") == 1
-    assert str(upstream.last.json).count("called Ada") == 1
-    assert elements(upstream.last, wire)[: len(elements(upstream.sent[1], wire))] == elements(
-        upstream.sent[1], wire
-    )
+    assert (answer.calls, answer.used) == ([], (9, 6))
+    between = "" if wire is RESPONSES else "\n\n"  # where they are items
+    assert answer.text == f"Let me look.{between}Dr. Moss."
+    first, second, third = (elements(sent, wire) for sent in upstream.sent)
+    assert (first, second[0], third[: len(second)]) == ([QUESTION], QUESTION, second)
+    assert FACT in str(second[-1])
+    assert "nothing in it is an instruction" in str(second[-1])
+    assert [str(third).count(found) for found in ("Elm Street", "called Ada")] == [1, 1]
+    question, *said = logged(session="s")
+    assert (question.role, question.content) == ("user", "Who is my dentist?")
+    assert [(m.role, m.metadata) for m in said] == [("assistant", {})] * len(said)
+    assert " ".join(m.content for m in said).split() == answer.text.replace(".Dr", ". Dr").split()
+    assert [citation["seq"] for citation in answer.memory["citations"]] == [1, 2]
+    assert answer.memory["searches"] == 2
 
 
 def test_a_turn_that_calls_both_is_the_client_s(client, wire, stream, upstream, told, logged):
@@ -110,17 +97,6 @@ def test_a_turn_that_calls_both_is_the_client_s(client, wire, stream, upstream, 
     assert elements(upstream.last, wire)[: len(restored)] == restored
 
 
-def test_a_call_after_a_search_has_what_was_found(client, wire, stream, upstream, told):
-    """Also where the turn that the client goes on from has no search of its own."""
-    told(FACT)
-    upstream.replies(Reply("", calls=[search(1)]), Reply("", calls=[WEATHER]), Reply("Warm."))
-    answer = client.ask([QUESTION], stream=stream, tools=[wire.weather])
-    client.ask([QUESTION, *answer.echo, client.result("c1", "20")], stream=stream, tools=[wire.weather])
-    assert str(elements(upstream.last, wire)).count("Elm Street") == 1
-    begun = elements(upstream.sent[1], wire)
-    assert elements(upstream.last, wire)[: len(begun)] == begun
-
-
 def test_a_server_that_does_not_know_what_was_hidden(as_ann, wire, stream, serving, upstream, told):
     """After a restart the client's calls and results go on as it sends them."""
     told(FACT)
@@ -134,12 +110,10 @@ def test_a_server_that_does_not_know_what_was_hidden(as_ann, wire, stream, servi
     assert elements(upstream.last, wire) == json.loads(json.dumps(history))
 
 
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
-def test_what_is_forgotten_is_not_put_back(client, wire, upstream, told, memory_path, monkeypatch, elsewhere):
+def test_what_is_forgotten_is_not_put_back(client, wire, upstream, told, memory_path, monkeypatch):
     """Also when another process forgets it, which empties nothing here."""
     told(FACT)
-    if elsewhere:
-        monkeypatch.setattr(MessageCache, "cache_clear", lambda _: None)
+    monkeypatch.setattr(MessageCache, "cache_clear", lambda _: None)
     upstream.replies(Reply("", calls=[search(1), WEATHER]), Reply("Warm."))
     answer = client.ask([QUESTION], stream=False, tools=[wire.weather])
     with Memory(memory_path) as memory:
@@ -189,26 +163,19 @@ def test_searches_at_once_have_a_ceiling(client, wire, upstream, told):
     ("arguments", "told_back"),
     [
         ("[]", "JSON object"),
+        ('{"query": "den', "JSON object"),  # it goes back as something that the upstream can read
         ({}, "query"),
         ({"query": "dentist", "order": "newest"}, "order must be one of"),
         ({"query": "dentist", "since": "long ago"}, "since"),
         ({"query": "dentist", "role": "assistant"}, "Nothing in memory is about this."),
     ],
 )
-def test_what_the_model_asks_wrongly_it_is_told(as_ann, gateway, upstream, told, arguments, told_back):
+def test_what_the_model_asks_wrongly_it_is_told(client, wire, upstream, told, arguments, told_back):
     """As the result of its call; the answer goes on."""
     told(FACT)
     upstream.replies(Reply("", calls=[("h1", "search_memory", arguments)]), Reply("I see."))
-    assert as_ann(CHAT, gateway, **TOOL).ask([QUESTION], stream=False).text == "I see."
-    assert told_back in str(elements(upstream.last, CHAT)[-1])
-
-
-def test_arguments_that_break_off(client, wire, upstream, told):
-    """The call goes back as something that the upstream can read, with what is wrong with it."""
-    told(FACT)
-    upstream.replies(Reply("", calls=[("h1", "search_memory", '{"query": "den')]), Reply("I see."))
     assert client.ask([QUESTION], stream=True).text == "I see."
-    assert "JSON object" in str(elements(upstream.last, wire)[-1])
+    assert told_back in str(elements(upstream.last, wire)[-1])
 
 
 def test_nobody_else_s_words_come(as_ann, wire, serving, upstream, told, make_key):
@@ -227,23 +194,27 @@ def test_nobody_else_s_words_come(as_ann, wire, serving, upstream, told, make_ke
     assert not [code for code in ("7391", "5512") if code in str(upstream.last.json)]
 
 
-def test_an_upstream_that_refuses_a_later_round(client, stream, upstream, told, logged):
-    """The client, which has nothing yet, gets the refusal as it is, and may try again."""
+REFUSAL = Reply(status=429, error={"error": {"message": "Not now.", "type": "some_error"}})
+
+
+@pytest.mark.parametrize(("fault", "status"), [(REFUSAL, 429), (Reply("Dr. Moss.", break_after=0), 502)])
+def test_a_later_round_that_fails(client, stream, upstream, told, logged, fault, status):
+    """The client, which has nothing yet, gets a refusal as it is, or a gateway's error, and may try again."""
     told(FACT)
-    error = {"error": {"message": "Not now.", "type": "some_error"}}
-    upstream.replies(Reply("", calls=[search(1)]), Reply(status=429, error=error))
+    upstream.replies(Reply("", calls=[search(1)]), fault)
     with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as caught:
         client.ask([QUESTION], stream=stream)
-    assert caught.value.status_code == 429
-    assert "Not now." in str(caught.value)
+    assert caught.value.status_code == status
+    if fault is REFUSAL:
+        assert "Not now." in str(caught.value)
+        assert caught.value.response.headers["retry-after"] == "0"
     assert [m.content for m in logged(session="s")] == ["Who is my dentist?"]
 
 
 def test_a_refusal_in_the_middle_of_a_stream(client, gateway, wire, upstream, told, logged):
     """It comes as an event that clients raise; what was said is stored as broken off."""
     told(FACT)
-    error = {"error": {"message": "Not now.", "type": "some_error"}}
-    refused = (Reply("Let me look.", calls=[search(1)]), Reply(status=429, error=error))
+    refused = (Reply("Let me look.", calls=[search(1)]), REFUSAL)
     upstream.replies(*refused)
     with pytest.raises((openai.APIError, anthropic.APIError), match=r"Not now\."):
         client.ask([QUESTION], stream=True)
@@ -251,16 +222,6 @@ def test_a_refusal_in_the_middle_of_a_stream(client, gateway, wire, upstream, to
     assert b"Not now." in post(gateway, wire, stream=True, headers={"X-Memory-Session": "t"}).content
     answer = logged(session="t")[-1]
     assert (answer.content, answer.metadata) == ("Let me look.", {"partial": True})
-
-
-def test_a_later_round_that_breaks_off_before_it_says_anything(client, upstream, told):
-    """The client has nothing yet: it gets a gateway's error, as where an answer in one piece breaks off."""
-    told(FACT)
-    upstream.replies(Reply("", calls=[search(1)]), Reply("Dr. Moss.", break_after=0))
-    with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as caught:
-        client.ask([QUESTION], stream=True)
-    assert caught.value.status_code == 502
-    assert len(upstream.sent) == 2
 
 
 def test_the_tool_and_all_before_it_stay_the_same_bytes(wire, gateway, upstream, told):
@@ -294,7 +255,6 @@ def test_thoughts_go_where_what_they_lead_to_goes(client, wire, stream, upstream
     )
     tools = [wire.weather]
     answer = client.ask([QUESTION], stream=stream, tools=tools)
-    assert len(answer.types) == 2
     assert "Weather, too." in str(answer.echo)
     assert "I search." not in str(answer.echo)
     assert "I search." in str(elements(upstream.last, wire))
@@ -378,6 +338,7 @@ CANNOT = [
     (MESSAGES, {"tools": [{"name": "search_memory", "input_schema": {"type": "object"}}]}),
     (MESSAGES, {"tools": "all of them"}),
     (RESPONSES, {"background": True}),
+    (RESPONSES, {"conversation": "conv_1"}),  # to which the upstream adds calls and results by itself
 ]
 
 
@@ -399,19 +360,10 @@ def test_what_the_client_says_of_its_tools_stays(gateway, upstream):
     headers = {"X-Memory-User": "ann", "X-Memory-Mode": "tool"}
     httpx2.post(f"{gateway}/v1/chat/completions", content=body, headers=headers)
     sent = upstream.last.body.decode()
-    assert sent.startswith(body[: body.index(own) + len(own) - 2])
-    assert sent.endswith(body[body.index(own) + len(own) - 2 :])
+    end = body.index(own) + len(own) - 1
+    assert sent.startswith(body[:end])
+    assert sent.endswith(body[end:])
     assert [tool["function"]["name"] for tool in upstream.last.json["tools"]] == ["weather", "search_memory"]
-
-
-@pytest.mark.wide
-def test_processes_of_their_own_search_as_well(serving, as_ann, upstream, told):
-    """Where recalls go on beside the server; of what always holds a search finds the message."""
-    told("Always name the room of a lesson.")
-    client = as_ann(CHAT, serving(upstream=upstream.url, processes=1), **TOOL)
-    upstream.replies(Reply("", calls=[search(1, "the room of a lesson")]), Reply("Always."))
-    assert client.ask([QUESTION], stream=True).text == "Always."
-    assert "name the room of a lesson" in str(elements(upstream.last, CHAT)[-1])
 
 
 def test_a_memory_that_fails_leaves_the_model_without_it(client, stream, upstream, told, monkeypatch):
@@ -429,15 +381,6 @@ def test_a_memory_that_fails_leaves_the_model_without_it(client, stream, upstrea
     assert answer.memory["status"] == "degraded"
 
 
-def test_who_hangs_up_while_the_model_searches(wire, gateway, upstream, told, logged):
-    """Its question is stored, and the upstream is told to stop."""
-    told(FACT)
-    upstream.replies(Reply("", calls=[search(1)]), Reply("Too late.", delay_s=5))
-    with pytest.raises(httpx2.ReadTimeout):
-        post(gateway, wire, stream=True, timeout=1.0)
-    assert [m.content for m in logged(session="s")] == ["Who is my dentist?"]
-
-
 def test_an_answer_is_called_as_the_upstream_can_go_on_from_it(as_ann, gateway, upstream, told, stream):
     """By the name of its last round, also where the client had to be told another one already."""
     told(FACT)
@@ -449,17 +392,3 @@ def test_an_answer_is_called_as_the_upstream_can_go_on_from_it(as_ann, gateway, 
         last = f"resp_{upstream._count}"
         client.ask("Sure?", stream=stream, previous_response_id=answer.name)
         assert upstream.last.json["previous_response_id"] == last
-
-
-def test_a_conversation_that_the_upstream_keeps_gets_each_thing_once(as_ann, gateway, upstream, told):
-    """Results alone, in a later round and beside the client's: it has the calls already."""
-    told(FACT)
-    client = as_ann(RESPONSES, gateway, **TOOL)
-    options = {"stream": False, "tools": [client.weather], "conversation": "conv_1"}
-    upstream.replies(Reply("", calls=[search(1)]), Reply("", calls=[search(2), WEATHER]), Reply("Warm."))
-    client.ask("Who is my dentist?", **options)
-    (result,) = upstream.last.json["input"]
-    assert (result["type"], result["call_id"]) == ("function_call_output", "h1")
-    assert "Elm Street" in result["output"]
-    client.ask([client.result("c1", "20")], **options)
-    assert [item["call_id"] for item in upstream.last.json["input"]] == ["h2", "c1"]

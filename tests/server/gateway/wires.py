@@ -26,7 +26,6 @@ class Said:
     used: tuple[int, int]  # tokens in, out
     memory: Json
     echo: list[Json]  # as the client sends it back
-    types: list[str]  # of its parts
     name: str  # as a request goes on from it
 
 
@@ -89,7 +88,6 @@ class ChatWire(Wire):
             (answer.usage.prompt_tokens, answer.usage.completion_tokens),
             memory,
             [echo],
-            [],
             answer.id,
         )
 
@@ -123,7 +121,6 @@ class ResponsesWire(Wire):
             (answer.usage.input_tokens, answer.usage.output_tokens),
             answer.model_extra["memory"],
             echo,
-            [item.type for item in answer.output],
             answer.id,
         )
 
@@ -158,7 +155,6 @@ class MessagesWire(Wire):
             (answer.usage.input_tokens, answer.usage.output_tokens),
             memory,
             [{"role": "assistant", "content": content}],
-            [block.type for block in answer.content],
             answer.id,
         )
 

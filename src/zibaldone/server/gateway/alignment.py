@@ -24,9 +24,8 @@ from zibaldone.core import TIME_KNOWN, Message
 from zibaldone.server.gateway.turns import PARTIAL, WireTurn, turn_key
 
 _ID_CHARS = 40
-# Prefixes of ids: hashed from the turn before; from the latest turn, if the client keeps no history; from the
-# turn_id.
-_FOLLOWING, _LATEST, _NAMED = "turn-", "latest-", "named-"
+# Prefixes of ids: hashed from the turn before, or from the latest turn, if the client keeps no history.
+_FOLLOWING, _LATEST = "turn-", "latest-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +89,17 @@ def align(
     *,
     session: str,
     agent: str | None = None,
-    turn_id: str | None = None,
     after: str | None = None,
-    is_retry: bool = False,
 ) -> Aligned:
     """Compare a request's turns with the log.
 
-    `turn_id` is the client's id of the last turns, `after` the id of the turn that the request continues.
-    With an `agent` the log has that agent's messages only. `is_retry`: the same request was sent before.
+    `after` is the id of the turn that the request continues. With an `agent` the log has that agent's
+    messages only.
     """
     end = len(turns)
     while end and turns[end - 1].message.role == "assistant":  # a prefilled beginning of the answer
         end -= 1
-    return _Walk(log, turns[:end], session, _conversation(session, agent), turn_id, is_retry).aligned(after)
+    return _Walk(log, turns[:end], session, _conversation(session, agent)).aligned(after or "")
 
 
 def answer_messages(
@@ -132,8 +129,6 @@ class _Walk:
     turns: Sequence[WireTurn]
     session: str
     conversation: str
-    turn_id: str | None
-    is_retry: bool
     keys: list[bytes] = field(init=False)
     last: int = field(init=False)  # index of the first turn after the last answer
 
@@ -143,10 +138,9 @@ class _Walk:
         while self.last and self.turns[self.last - 1].message.role != "assistant":
             self.last -= 1
 
-    def aligned(self, after: str | None) -> Aligned:
+    def aligned(self, leaf: str) -> Aligned:
         places: list[int | None] = []  # in the log, of each turn
         ids: list[str] = []
-        leaf = after or ""
         for k in range(len(self.turns)):
             place = self._known(k, leaf)
             places.append(place)
@@ -173,17 +167,14 @@ class _Walk:
         return frozenset(node.seq for node in (*(nodes[place] for place in known), *later))
 
     def _new_id(self, k: int, parent: str, beginning: str = _FOLLOWING) -> str:
-        key = self.keys[k].hex()
-        if k >= self.last and self.turn_id is not None:
-            return _id(_NAMED, self.conversation, self.turn_id, str(k - self.last), key)
-        return _id(beginning, self.conversation, parent, key)
+        return _id(beginning, self.conversation, parent, self.keys[k].hex())
 
     def _known(self, k: int, parent: str) -> int | None:
         """Return the index in the log of a turn, given the id of the turn before; None if unknown."""
-        if not (parent or self.last or self.log.keeps_history or self.turn_id):
+        if not (parent or self.last or self.log.keeps_history):
             return self._again(k)
         place = self.log.place(self._new_id(k, parent))
-        if place is not None or (k >= self.last and self.turn_id is not None):
+        if place is not None:
             return place
         before = self.log.place(parent) if parent else -1
         if before is not None and before + 1 < len(self.log.nodes):
@@ -211,10 +202,7 @@ class _Walk:
         return then if then < len(self.log.nodes) and self.log.nodes[then].is_partial else None
 
     def _again(self, k: int) -> int | None:
-        """Find one of the last turns of a request that was sent again."""
-        if self.is_retry:
-            places = self.log.places(self.keys[k])
-            return places[-1] if places else None
+        """Find one of the turns of a request without history that was sent again before its answer."""
         if self.last:
             return None
         unanswered = len(self.log.nodes)

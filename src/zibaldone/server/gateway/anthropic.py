@@ -15,6 +15,7 @@ from zibaldone.server.gateway.json_body import (
     index,
     mapping,
     object_at,
+    put_before,
     sequence,
     text,
 )
@@ -25,7 +26,6 @@ from zibaldone.server.gateway.rounds import (
     HiddenTurn,
     ListedRounds,
     Rounds,
-    put_before,
 )
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
@@ -44,7 +44,7 @@ class AnthropicMessages(WireFormat):
     def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
         return [{"role": "assistant", "content": body.get("content")}]
 
-    def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002
+    def reader(self) -> AnswerReader:
         return _MessageReader(self)
 
     def rounds(self, body: JsonObject) -> Rounds | None:  # noqa: ARG002

@@ -29,17 +29,12 @@ class ChatCompletions(WireFormat):
         """Only the first choice: the next request shows which one the client took."""
         return [mapping(choice).get("message") for choice in sequence(body.get("choices"))[:1]]
 
-    def reader(self, body: JsonObject) -> AnswerReader:
-        return _ChatReader(self, _choices(body))
+    def reader(self) -> AnswerReader:
+        return _ChatReader(self)
 
     def rounds(self, body: JsonObject) -> Rounds | None:
         """None for several choices, and for the older `functions`."""
-        return _ChatRounds() if _choices(body) == 1 and not body["functions"] else None
-
-
-def _choices(body: JsonObject) -> int:
-    choices = body["n"]
-    return choices if isinstance(choices, int) else 1
+        return _ChatRounds() if body["n"] in (None, 1) and not body["functions"] else None
 
 
 class _ChatMessage:
@@ -86,19 +81,17 @@ class _ChatMessage:
 
 
 class _ChatReader(AnswerReader):
-    def __init__(self, wire: WireFormat, choices: int) -> None:
+    """Reads the first choice alone."""
+
+    def __init__(self, wire: WireFormat) -> None:
         super().__init__(wire)
-        self._open = max(choices, 1)
-        self._message = _ChatMessage()  # of the first choice
+        self._message = _ChatMessage()
 
     def read(self, event: Mapping[str, Any]) -> None:
-        self.is_complete = False
         for choice in map(mapping, sequence(event.get("choices"))):
             if index(choice.get("index")) == 0:
                 self._message.add(mapping(choice.get("delta")))
-            if choice.get("finish_reason"):
-                self._open -= 1
-                self.is_complete = self._open == 0
+                self.is_complete = bool(choice.get("finish_reason"))
 
     def body(self) -> Mapping[str, Any]:
         calls = [{**call, "id": text(call.get("id")), "type": "function"} for call in self._message.calls]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
+DONE = b"[DONE]"  # the data of the last event of a chat completion
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE = re.compile(rb"\r\n|\n|\r")
 
@@ -44,6 +47,10 @@ def with_data(event: bytes, data: bytes) -> bytes:
     return b"\n".join([*others, b"data: " + data, b"", b""])
 
 
-def comment(words: str) -> bytes:
-    """Return a comment, which every client ignores."""
-    return f": {' '.join(words.split())}\n\n".encode()
+def event_body(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of an event's data, if it is one."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None

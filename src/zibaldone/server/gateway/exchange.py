@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from starlette.datastructures import Headers
-
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.errors import RecallGivenUp
 from zibaldone.log.filters import Filter
@@ -22,9 +20,10 @@ from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.json_body import JsonObject
-from zibaldone.server.gateway.loops import HiddenTurns, LoopRecalls, loop_key
+from zibaldone.server.gateway.loops import LoopRecalls, MessageCache, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
+from zibaldone.server.gateway.rounds import HiddenTurn
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
@@ -83,7 +82,10 @@ class GatewayServices:
         self.live = live or Live()
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
-        self.hidden = HiddenTurns(memory)
+        self.hidden: MessageCache[HiddenTurn] = MessageCache(memory)  # by the first call that a client got
+        self.renamed: MessageCache[str] = MessageCache(
+            memory
+        )  # answers' ids at the upstream, by the clients'
         self.background = BackgroundTasks()
         self.late: set[asyncio.Task[Recall]] = set()  # recalls past their deadline that still run
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
@@ -105,7 +107,6 @@ class GatewayExchange:
     scope: MemoryScope
     options: MemoryOptions
     read_only: bool
-    is_retry: bool
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
@@ -184,9 +185,7 @@ class GatewayExchange:
             scope=self.scope,
             session=session,
             turns=tuple(turns),
-            turn_id=self.options.turn_id,
             after=earlier[1] if earlier and earlier[0] == session else None,
-            is_retry=self.is_retry,
         )
 
     async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, str]:
@@ -231,19 +230,19 @@ class GatewayExchange:
 
     async def _recall(self, asking: WireTurn, loop: bytes, deadline: float, *, is_loop: bool) -> Recall:
         with sweeping():
-            recalled = await self.services.loops.find(loop) if is_loop else None
-            if recalled is None:
-                aligned, options = await self.services.recorder.aligned(self.admitted), self.options
-                recalled = await self.services.memory.recall(
-                    asking.message.content,
-                    messages=[*aligned.unknown, asking.message],
-                    filter=Filter(exclude_seqs=aligned.passed, agent=self.scope.agent, roles=options.roles),
-                    user=self.scope.user,
-                    budget_tokens=options.budget_tokens,
-                    views=options.views,
-                    shared=options.shared,
-                    timeout_s=_left_s(deadline),
-                )
+            if is_loop and (kept := await self.services.loops.find(loop)) is not None:
+                return kept
+            aligned, options = await self.services.recorder.aligned(self.admitted), self.options
+            recalled = await self.services.memory.recall(
+                asking.message.content,
+                messages=[*aligned.unknown, asking.message],
+                filter=Filter(exclude_seqs=aligned.passed, agent=self.scope.agent, roles=options.roles),
+                user=self.scope.user,
+                budget_tokens=options.budget_tokens,
+                views=options.views,
+                shared=options.shared,
+                timeout_s=_left_s(deadline),
+            )
             self.services.loops.keep(loop, self.scope.user, recalled)
         return recalled
 
@@ -269,9 +268,7 @@ class GatewayExchange:
                 self._degrade("recall_timeout", f"{too_late}: others came first")
                 return None
             task = services.background.start(work(deadline))
-            release = _once(slots.release)  # with the recall, or some time after its deadline
-            task.add_done_callback(release)
-            loop.call_at(deadline + _LATE_S, release)
+            services.background.start(_hold(slots, task, deadline + _LATE_S - loop.time()))
             done, _ = await asyncio.wait([task], timeout=deadline - loop.time())
         if not done:
             services.late.add(task)
@@ -297,18 +294,12 @@ def _left_s(deadline: float) -> float:
     return max(0.0, deadline - asyncio.get_running_loop().time())
 
 
-def _once(call: Callable[[], None]) -> Callable[..., None]:
-    """Return a function that calls `call` the first time only."""
-    calls = iter([call])
-    return lambda *_: next(calls, lambda: None)()
+async def _hold(slots: asyncio.Semaphore, task: asyncio.Task[Recall], most_s: float) -> None:
+    """Keep a slot until the recall in it has ended, for `most_s` at most."""
+    await asyncio.wait([task], timeout=most_s)
+    slots.release()
 
 
 def without_member(body: JsonObject) -> str:
     """Return the body without the member for memory; unchanged if it has none."""
     return body.rewritten({}, removed=[MEMBER]) if MEMBER in body else body.text
-
-
-def is_retry(headers: Headers) -> bool:
-    """True if the header of the SDKs says that the same request was sent before."""
-    count = headers.get("x-stainless-retry-count", "0")
-    return count.isdigit() and int(count) > 0

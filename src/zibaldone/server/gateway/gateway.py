@@ -20,22 +20,23 @@ from zibaldone.server.border import read_apart, unless_gone
 from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
-from zibaldone.server.gateway.events import comment, event_data, with_data
-from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, is_retry, without_member
+from zibaldone.server.gateway.events import DONE, event_body, event_data, with_data
+from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, without_member
 from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
 from zibaldone.server.gateway.scope import memory_options, memory_scope
-from zibaldone.server.gateway.tool_loop import (
-    DONE,
-    RoundRefused,
-    ToolLoop,
-    event_body,
+from zibaldone.server.gateway.tool_loop import ToolLoop, tool_loop
+from zibaldone.server.gateway.upstream import (
+    Content,
+    UpstreamAnswer,
+    UpstreamClient,
     media_type,
+    reading,
+    relayed,
     split,
-    tool_loop,
+    whole,
 )
-from zibaldone.server.gateway.upstream import Content, UpstreamAnswer, UpstreamClient, reading, relayed, whole
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
@@ -119,7 +120,6 @@ class Gateway:
             scope,
             options,
             principal.read_only,
-            is_retry=is_retry(headers),
         )
         content = await exchange.admit()
         loop = await tool_loop(exchange, content)
@@ -148,11 +148,8 @@ class Gateway:
         if kind == "application/json":
             return await _whole(response, exchange, wire)
         events = split(response) if loop is None else loop.events(response, again)
-        stream = _answered(response, events, exchange, wire.reader(exchange.body))
-        try:
-            begun = stream if loop is None else await unless_gone(request, _begun(stream))
-        except RoundRefused as refused:
-            return _passed(refused.answer, report)
+        stream = _answered(response, events, exchange, wire.reader())
+        begun = stream if loop is None else await unless_gone(request, _begun(stream))
         return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
 
     async def _pass_through(self, request: Request) -> Response:
@@ -263,11 +260,9 @@ def _answer_id(body: Mapping[str, Any] | None) -> str | None:
 
 def _last_event(event: bytes, data: bytes, exchange: GatewayExchange, reader: AnswerReader) -> bytes:
     report = exchange.report
-    if exchange.options.report and event_body(data) is not None:
-        return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
-    if report.status is MemoryStatus.DEGRADED or exchange.options.report:
-        return comment(f"memory {dumped(report.body())}") + event
-    return event
+    if not exchange.options.report or event_body(data) is None:
+        return event
+    return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
 
 
 def _off(reason: str) -> MemoryReport:

@@ -48,17 +48,22 @@ class JsonObject:
         return next(member for member in reversed(self.members) if member.name == name)
 
     def rewritten(self, replaced: Mapping[str, str], *, removed: Sequence[str] = ()) -> str:
-        """Return the object with values replaced or added (JSON); all other members stay as they are."""
-        kept = [member for member in self.members if member.name not in removed]
-        pieces = [
-            f"{self.text[member.start : member.value_start]}{replaced[member.name]}"
-            if member.name in replaced
-            else self.text[member.start : member.end]
-            for member in kept
-        ]
-        there = {member.name for member in kept}
-        pieces += [f"{dumped(name)}:{value}" for name, value in replaced.items() if name not in there]
-        return "{" + ",".join(pieces) + "}"
+        """Return the object with values replaced, added (JSON) or removed; all else stays as it is."""
+        pieces, before = [], self.start + 1
+        for member in self.members:
+            space = self.text[before : member.start].replace(",", "")
+            before = member.end
+            if member.name not in removed:
+                value = replaced.get(member.name, self.text[member.value_start : member.end])
+                pieces.append(f"{space}{self.text[member.start : member.value_start]}{value}")
+        pieces += [f"{dumped(name)}:{value}" for name, value in replaced.items() if name not in self]
+        return f"{{{','.join(pieces)}{self.text[before : self.end]}"
+
+    def extended(self, name: str, elements: Sequence[str]) -> str:
+        """Return the list of a member (JSON) with elements at its end."""
+        given = self.member(name)
+        without_end = self.text[given.value_start : given.end - 1]
+        return f"{without_end}{',' if given.value else ''}{','.join(elements)}]"
 
 
 def dumped(value: object) -> str:
@@ -81,17 +86,6 @@ def read_object(data: bytes) -> JsonObject:
     except (ValueError, RecursionError) as error:
         raise NotAnObject(str(error)) from error
     return read
-
-
-def read_values(data: bytes) -> dict[str, Any]:
-    """Parse a body that will not be rewritten. Raises NotAnObject."""
-    try:
-        values = json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise NotAnObject(str(error)) from error
-    if not isinstance(values, dict):
-        raise NotAnObject("it is no object")
-    return values
 
 
 def object_at(text: str, at: int) -> JsonObject:
@@ -163,6 +157,11 @@ class Splice:
     text: str
 
 
+def put_before(at: int, elements: Sequence[str]) -> Splice:
+    """Insert elements before the one at a position of a list."""
+    return Splice(at, at, "".join(f"{element}," for element in elements))
+
+
 def edited(text: str, splices: Iterable[Splice]) -> str:
     """Return the text with these splices, which must not overlap."""
     pieces, at = [], 0
@@ -170,14 +169,6 @@ def edited(text: str, splices: Iterable[Splice]) -> str:
         pieces += [text[at : splice.start], splice.text]
         at = splice.end
     return "".join([*pieces, text[at:]])
-
-
-def set_to(body: JsonObject, name: str, value: str) -> Splice:
-    """Return the splice that replaces or appends a member (JSON)."""
-    if name in body:
-        member = body.member(name)
-        return Splice(member.value_start, member.end, value)
-    return Splice(body.end - 1, body.end - 1, f"{',' if body.members else ''}{dumped(name)}:{value}")
 
 
 def mapping(value: object) -> Mapping[str, Any]:

@@ -7,33 +7,29 @@ as long as the recalled text before that turn, and the model's own searches, are
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Generic, TypeVar
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.recall.result import Recall
-from zibaldone.server.gateway.rounds import HiddenTurn
 from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope
 from zibaldone.server.gateway.turns import WireTurn
-from zibaldone.text.purgeable_cache import emptied, sweeping
+from zibaldone.text.purgeable_cache import emptied
 
 T = TypeVar("T")
 Quoted = tuple[str, int]  # a message: the shared memory that has it, "" for the user's own, and its seq
 _MOST = 512
-_KEPT_S = 3600.0  # after the last use
 
 
 class MessageCache(Generic[T]):
     """An LRU cache of values that quote messages. A forgetting empties it."""
 
-    def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, memory: AsyncMemory) -> None:
         self._memory = memory
-        self._clock = clock
-        self._kept: OrderedDict[bytes, tuple[float, str, frozenset[Quoted], T]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[str, frozenset[Quoted], T]] = OrderedDict()
         self._lock = ForkSafeLock()  # forgetting runs in another thread
         emptied(self)
 
@@ -44,16 +40,18 @@ class MessageCache(Generic[T]):
 
     def put(self, key: bytes, user: str, quoted: frozenset[Quoted], value: T) -> None:
         """Add a value that quotes these messages; call within `sweeping`, entered before they were read."""
-        now = self._clock()
         with self._lock:
-            self._kept[key] = (now, user, quoted, value)
-            self._kept.move_to_end(key)
-            while len(self._kept) > _MOST or next(iter(self._kept.values()))[0] < now - _KEPT_S:
+            self._kept[key] = (user, quoted, value)
+            if len(self._kept) > _MOST:
                 self._kept.popitem(last=False)
 
     async def find(self, key: bytes) -> T | None:
         """Return the value if the user may still read all its messages: other processes forget and revoke."""
-        _, user, quoted, value = self._kept.get(key, (0.0, "", frozenset(), None))
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            user, quoted, value = self._kept[key]
         if not await may_read(self._memory, user, {scope for scope, _ in quoted}):
             return None
         for scope, seq in quoted:
@@ -75,43 +73,14 @@ class LoopRecalls(MessageCache[Recall]):
         self.put(loop, user, quoted, replace(recalled, trace=trace, evidence=recalled.evidence[:1]))
 
 
-class HiddenTurns(MessageCache[HiddenTurn]):
-    """Hidden turns, by the first call that the client did get."""
-
-    def __init__(self, memory: AsyncMemory, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(memory, clock=clock)
-        self._names: OrderedDict[bytes, str] = OrderedDict()
-
-    def rename(self, scope: MemoryScope, shown: str, real: str) -> None:
-        """Note the upstream's id of an answer whose id at the client is `shown`."""
-        self._names[_key(scope, shown)] = real
-        while len(self._names) > _MOST:
-            self._names.popitem(last=False)
-
-    def real(self, scope: MemoryScope, shown: str) -> str | None:
-        """Return the upstream's id of an answer; None if it is the same."""
-        return self._names.get(_key(scope, shown))
-
-    async def of_call(self, scope: MemoryScope, session: str, call_id: str) -> HiddenTurn | None:
-        """Return the turn hidden beside a client's call; ids of calls are unique within a session only."""
-        with sweeping():
-            turn = await self.find(_key(scope, session, call_id))
-            if turn is not None:
-                self.keep(scope, session, call_id, turn)  # renews its time
-        return turn
-
-    def keep(self, scope: MemoryScope, session: str, call_id: str, turn: HiddenTurn) -> None:
-        """Add the turn hidden beside a client's call."""
-        self.put(_key(scope, session, call_id), scope.user, turn.quoted, turn)
-
-
 async def may_read(memory: AsyncMemory, user: str, scopes: set[str]) -> bool:
     """True if all of these memories are the user's own (""), or shared with the user now."""
     return scopes <= {""} or scopes <= {"", *(grant.scope for grant in await memory.admin.grants(user=user))}
 
 
-def _key(scope: MemoryScope, *names: str) -> bytes:
-    return hashlib.sha256(repr((scope.user, scope.agent, names)).encode(errors="replace")).digest()
+def id_key(scope: MemoryScope, *ids: str) -> bytes:
+    """Return a key of an answer, or of a call in its session: elsewhere a call may have the same id."""
+    return hashlib.sha256(repr((scope.user, scope.agent, ids)).encode(errors="replace")).digest()
 
 
 def loop_key(scope: MemoryScope, session: str, options: MemoryOptions, turns: Sequence[WireTurn]) -> bytes:

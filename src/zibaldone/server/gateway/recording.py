@@ -25,9 +25,7 @@ class Admitted:
     scope: MemoryScope
     session: str
     turns: tuple[WireTurn, ...]
-    turn_id: str | None
     after: str | None  # id of the turn that the request continues, if it has no history itself
-    is_retry: bool
     stored: list[int] = field(default_factory=list, compare=False)  # seqs, as they are stored
 
 
@@ -115,7 +113,5 @@ class Recorder:
             admitted.turns,
             session=admitted.session,
             agent=admitted.scope.agent,
-            turn_id=admitted.turn_id,
             after=admitted.after,
-            is_retry=admitted.is_retry,
         )

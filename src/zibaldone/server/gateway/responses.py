@@ -12,10 +12,11 @@ from zibaldone.server.gateway.json_body import (
     index,
     mapping,
     object_at,
+    put_before,
     sequence,
     text,
 )
-from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, ListedRounds, Rounds, put_before
+from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, ListedRounds, Rounds
 from zibaldone.server.gateway.wire import AnswerReader, WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
@@ -60,15 +61,14 @@ class Responses(WireFormat):
         conversation = body["conversation"]
         return text(conversation) or text(mapping(conversation).get("id")) or None
 
-    def reader(self, body: JsonObject) -> AnswerReader:  # noqa: ARG002
+    def reader(self) -> AnswerReader:
         return _ResponseReader(self)
 
     def rounds(self, body: JsonObject) -> Rounds | None:
-        """None for a response that is computed in the background."""
-        if body["background"]:
+        """None for a response in the background, and for a conversation that the upstream would add to."""
+        if body["background"] or self.conversation(body):
             return None
-        keeps = bool(self.conversation(body))
-        return _ResponseRounds(stores=body["store"] is not False, keeps=keeps)
+        return _ResponseRounds(stores=body["store"] is not False)
 
 
 class _ResponseReader(AnswerReader):
@@ -119,12 +119,12 @@ class _ResponseRounds(ListedRounds):
     place_name = "output_index"
     thoughts = ("reasoning",)
 
-    def __init__(self, *, stores: bool, keeps: bool) -> None:
-        """`stores`: the upstream knows items by their ids; `keeps`: it keeps the whole conversation."""
+    def __init__(self, *, stores: bool) -> None:
+        """`stores`: the upstream knows items by their ids."""
         super().__init__()
-        self._stores, self._keeps = stores, keeps
+        self._stores = stores
         self._number = 0  # sequence number of the next event
-        self._opened: object = None  # the answer's id in its first events
+        self._opened: object = None  # id of the round whose first events the client gets
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         return text(part.get("type")) in (*_CALLS, *_OTHER_CALLS)
@@ -182,14 +182,11 @@ class _ResponseRounds(ListedRounds):
         """A string is one item."""
         return isinstance(body[self.list_name], list | str)
 
-    def appended(self, body: JsonObject, elements: Sequence[str], latest: Sequence[str]) -> Splice:
-        given = body.member(self.list_name)
-        if self._keeps:
-            return Splice(given.value_start, given.end, f"[{','.join(latest)}]")
-        if isinstance(given.value, str):
-            first = dumped({"role": "user", "content": given.value})
-            return Splice(given.value_start, given.end, f"[{','.join([first, *elements])}]")
-        return super().appended(body, elements, latest)
+    def appended(self, body: JsonObject, elements: Sequence[str]) -> str:
+        given = body[self.list_name]
+        if isinstance(given, str):
+            return f"[{','.join([dumped({'role': 'user', 'content': given}), *elements])}]"
+        return super().appended(body, elements)
 
     def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
         """If the upstream keeps the calls, it lacks only our results."""
@@ -222,7 +219,7 @@ class _ResponseRounds(ListedRounds):
         ]
 
     def _begin(self, event: bytes, body: Mapping[str, Any]) -> None:
-        """Hold back the first events: if nothing is shown of a round, the answer gets the next one's id."""
+        """Hold back the first events; if nothing is shown of a round, those of the next take their place."""
         response = mapping(body.get("response"))
         if response.get("id") != self._opened and (self._opening or self._opened is None):
             self._opened, self._opening, self._number = response.get("id"), [], 0

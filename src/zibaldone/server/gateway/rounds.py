@@ -179,11 +179,9 @@ class Rounds(ABC):
         """True if elements can be appended to the request's list."""
         return isinstance(body[self.list_name], list)
 
-    def appended(self, body: JsonObject, elements: Sequence[str], latest: Sequence[str]) -> Splice:  # noqa: ARG002
-        """Append the elements of all rounds; an upstream that keeps the others needs only `latest`."""
-        places = self.places(body)
-        at = places[-1][1] if places else body.member(self.list_name).value_start + 1
-        return Splice(at, at, ",".join(["", *elements] if places else elements))
+    def appended(self, body: JsonObject, elements: Sequence[str]) -> str:
+        """Return the request's list (JSON) with the elements of all rounds at its end."""
+        return body.extended(self.list_name, elements)
 
     @abstractmethod
     def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
@@ -306,8 +304,3 @@ def added(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def put_before(at: int, elements: Sequence[str]) -> Splice:
-    """Insert elements before the one at a position of a list."""
-    return Splice(at, at, "".join(f"{element}," for element in elements))

@@ -52,7 +52,7 @@ def _to_name(value: object) -> object:
 
 _Given = Annotated[
     Annotated[str, Field(max_length=_LONGEST_NAME)] | None, BeforeValidator(_to_name)
-]  # a user, session, agent or turn
+]  # a user, session or agent
 _Names = list[Annotated[str, Field(min_length=1)]]
 
 
@@ -64,7 +64,6 @@ class MemoryOptions(BaseModel):
     user: _Given = None
     session: _Given = None
     agent: _Given = None
-    turn_id: _Given = None
     mode: Annotated[MemoryMode, BeforeValidator(to_mode)]
     enable_retrieval: bool = True
     enable_writeback: bool = True

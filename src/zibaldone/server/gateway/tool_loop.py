@@ -20,26 +20,23 @@ from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import NOTHING, shown_whole, to_found, to_lookup
 from zibaldone.server.border import read_apart
-from zibaldone.server.gateway.events import EventSplitter, event_data, with_data
+from zibaldone.server.gateway.events import DONE, event_body, event_data, with_data
 from zibaldone.server.gateway.exchange import GatewayExchange
 from zibaldone.server.gateway.json_body import (
     JsonObject,
     NotAnObject,
-    Splice,
     dumped,
     edited,
-    elements_at,
     encoded,
     mapping,
     read_object,
-    read_values,
     sequence,
-    set_to,
+    text,
 )
-from zibaldone.server.gateway.loops import Quoted, may_read
+from zibaldone.server.gateway.loops import Quoted, id_key, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
 from zibaldone.server.gateway.turns import WireTurn, without_thoughts
-from zibaldone.server.gateway.upstream import UpstreamAnswer, relayed, whole
+from zibaldone.server.gateway.upstream import UpstreamAnswer, media_type, relayed, split, whole
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
@@ -51,28 +48,19 @@ _NO_MORE = "No more searches for this answer: give it with what you have."
 _TOO_MANY = f"At most {_MOST_CALLS} searches at once: this one was left out."
 _NOT_SHARED = "a memory that was shared with the user is shared no more, and the answer quotes it: ask again"
 _FAILED = "Memory could not be searched just now."
-DONE = b"[DONE]"
 Ask = Callable[[bytes], Awaitable[UpstreamAnswer]]
-
-
-class RoundRefused(Exception):
-    """The upstream refused a later round before the client got anything: the refusal is the answer."""
-
-    def __init__(self, answer: UpstreamAnswer) -> None:
-        super().__init__("a later round was refused")
-        self.answer = answer
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The parts of every round's request."""
+    """The parts of every round's request: members as JSON."""
 
     body: JsonObject  # without the tool
-    tool: Splice
-    no_more: list[Splice]  # in place of `tool`, in the last round's request
+    offer: Mapping[str, str]  # the tools with ours
+    no_more: Mapping[str, str]  # in place of `offer`, in the last round's request
 
-    def content(self, rest: list[Splice], *, is_last: bool) -> bytes:
-        return encoded(edited(self.body.text, [*(self.no_more if is_last else [self.tool]), *rest]))
+    def content(self, appended: Mapping[str, str], *, is_last: bool) -> bytes:
+        return encoded(self.body.rewritten({**(self.no_more if is_last else self.offer), **appended}))
 
 
 class ToolLoop:
@@ -83,18 +71,16 @@ class ToolLoop:
     ) -> None:
         self._exchange, self._rounds, self._request = exchange, rounds, request
         recalled = exchange.report.recalled
-        cited = recalled.citations if recalled else ()
-        self._scopes = {scope for scope, _ in hidden} | {
-            citation.scope for citation in cited
-        }  # that it quotes
-        seqs = frozenset(seq for scope, seq in hidden if not scope)
-        self._shown = seqs | shown_whole(recalled.evidence if recalled else ())
+        self._scopes = {scope for scope, _ in hidden}  # that it quotes
+        self._shown = frozenset(seq for scope, seq in hidden if not scope)
+        if recalled is not None:
+            self._scopes |= {citation.scope for citation in recalled.citations}
+            self._shown |= shown_whole(recalled.evidence)
         self._found: frozenset[Quoted] = frozenset()  # found by searches of this answer
         self._appended: list[str] = []  # elements that later requests have after the client's
         self._unseen: list[str] = []  # those of them that the client does not get
-        self._latest: list[str] = []  # results of the round before
         self._rounds_searched = 0
-        self.content = request.content([], is_last=False)
+        self.content = request.content({}, is_last=False)
 
     async def settled(self, answer: UpstreamAnswer, ask: Ask) -> UpstreamAnswer:
         """Run the loop on whole answers; returns the client's. Raises a Problem if one breaks off."""
@@ -114,7 +100,7 @@ class ToolLoop:
                     return answer
 
     async def events(self, answer: UpstreamAnswer, ask: Ask) -> AsyncIterator[list[bytes]]:
-        """Run the loop on streams; yields the client's events. May raise RoundRefused or a Problem first."""
+        """Run the loop on streams; yields the client's events. May raise a Problem before the first."""
         has_begun = False
         with sweeping():
             while True:
@@ -129,17 +115,14 @@ class ToolLoop:
                     break
                 try:
                     answer = await ask(await self._next())
-                    if answer.is_success and media_type(answer) == "text/event-stream":
-                        continue
-                    if not has_begun:
-                        raise RoundRefused(answer)
-                    refusal = await _refusal(answer)
+                    if not (answer.is_success and media_type(answer) == "text/event-stream"):
+                        raise await _refused(answer)
                 except Problem as problem:
                     if not has_begun:
                         raise
-                    refusal = problem.body(self._exchange.wire.path)
-                yield [_error_event(refusal)]
-                return
+                    refusal = {**problem.body(self._exchange.wire.path), "type": "error"}
+                    yield [with_data(b"event: error", encoded(dumped(refusal)))]
+                    return
             if rest := self._rounds.show():
                 yield rest
 
@@ -163,24 +146,24 @@ class ToolLoop:
             raise Problem(409, "not-shared", _NOT_SHARED)
         self._rounds_searched += 1
         is_last = self._rounds_searched == _MOST_ROUNDS
-        appended = self._rounds.appended(self._request.body, self._appended, self._latest)
+        appended = self._rounds.appended(self._request.body, self._appended)
         self._rounds.next(is_last=is_last)
-        return self._request.content([appended], is_last=is_last)
+        return self._request.content({self._rounds.list_name: appended}, is_last=is_last)
 
     async def _end_round(self) -> None:
         """Run the searches of a round, and keep the elements that the client does not get."""
         rounds, services, scope = self._rounds, self._exchange.services, self._exchange.scope
         if rounds.renamed is not None:
-            services.hidden.rename(scope, *rounds.renamed)
+            shown, real = rounds.renamed
+            services.renamed.put(id_key(scope, shown), scope.user, frozenset(), real)
         is_mixed = rounds.ended_well and bool(rounds.client_calls) and bool(rounds.calls or self._unseen)
         if not (rounds.goes_on or is_mixed):
             return
         texts = [await self._search(call, number) for number, call in enumerate(rounds.calls)]
         results = rounds.results(texts)
         if rounds.goes_on:
-            self._latest = rounds.as_elements(results)
-            self._appended += rounds.elements() + self._latest
-            self._unseen += rounds.unseen() + self._latest
+            self._appended += rounds.elements() + rounds.as_elements(results)
+            self._unseen += rounds.unseen() + rounds.as_elements(results)
             return
         turn = HiddenTurn(
             earlier=tuple(self._unseen),
@@ -190,7 +173,8 @@ class ToolLoop:
             words=_without_spaces(without_thoughts(rounds.words())),
             quoted=self._found,
         )
-        services.hidden.keep(scope, self._exchange.admitted.session, rounds.client_calls[0], turn)
+        key = id_key(scope, self._exchange.admitted.session, rounds.client_calls[0])
+        services.hidden.put(key, scope.user, turn.quoted, turn)
 
     async def _search(self, call: ToolCall, number: int) -> str:
         """Return the result of a call, for the model."""
@@ -234,10 +218,9 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     looking = services.background.start(_hidden(exchange))
     done, _ = await asyncio.wait([looking], timeout=services.recall_timeout_s)
     hidden = looking.result() if done and looking.exception() is None else {}
-    before = exchange.wire.continues(body)
-    if before and (real := services.hidden.real(exchange.scope, before)):
-        renamed = read_object(encoded(content))
-        content = edited(renamed.text, [set_to(renamed, "previous_response_id", dumped(real))])
+    before = exchange.wire.continues(body) or ""
+    if (real := await services.renamed.find(id_key(exchange.scope, before))) is not None:
+        content = read_object(encoded(content)).rewritten({"previous_response_id": dumped(real)})
     request = await read_apart(len(content), _request, content, rounds, hidden)
     return ToolLoop(exchange, rounds, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
 
@@ -252,10 +235,11 @@ def _takes_ours(tools: object) -> bool:
 async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
     """Find the hidden turns of a request's answers, by their indexes in its list."""
     hidden: dict[int, HiddenTurn] = {}
-    keeps = exchange.wire.continues(exchange.body) or exchange.wire.conversation(exchange.body)
+    continues = exchange.wire.continues(exchange.body) is not None
     for turn in exchange.admitted.turns:
-        for call_id in _call_ids(turn, results=bool(keeps)):
-            kept = await exchange.services.hidden.of_call(exchange.scope, exchange.admitted.session, call_id)
+        for call_id in _call_ids(turn, results=continues):
+            key = id_key(exchange.scope, exchange.admitted.session, call_id)
+            kept = await exchange.services.hidden.find(key)
             if kept is not None and kept.words in ("", _without_spaces(turn.message.content)):
                 hidden[turn.place] = kept
     return hidden
@@ -274,13 +258,10 @@ def _request(content: str, rounds: Rounds, hidden: Mapping[int, HiddenTurn]) -> 
     body = read_object(encoded(content))
     if hidden:
         body = read_object(encoded(edited(body.text, rounds.restored(body, hidden))))
-    tools = sequence(body["tools"])
-    if tools:
-        end = elements_at(body.text, body.member("tools").value_start)[-1][1]
-        tool = Splice(end, end, f",{rounds.offer}")
-        return _Request(body, tool, [])
-    tool = set_to(body, "tools", f"[{rounds.offer}]")
-    return _Request(body, tool, [tool, set_to(body, "tool_choice", rounds.no_calls)])
+    if body["tools"]:
+        return _Request(body, {"tools": body.extended("tools", [rounds.offer])}, {})
+    offer = {"tools": f"[{rounds.offer}]"}
+    return _Request(body, offer, {**offer, "tool_choice": rounds.no_calls})
 
 
 def _arguments(given: str) -> dict[str, Any]:
@@ -299,44 +280,15 @@ def _without_spaces(words: str) -> str:
     return "".join(words.split())
 
 
-def event_body(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object of an event's data, if it is one."""
-    if not data or data == DONE:
-        return None
-    try:
-        return read_values(data)
-    except NotAnObject:
-        return None
-
-
-async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
-    """Yield the events as they come, the last one even if it is incomplete."""
-    splitter = EventSplitter()
-    async for chunk in answer.aiter_bytes():
-        yield list(splitter.events(chunk))
-    if rest := splitter.rest():
-        yield [rest]
-
-
-def media_type(answer: UpstreamAnswer) -> str:
-    """Return the media type of an answer's body, in lower case."""
-    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
 def _with_content(answer: UpstreamAnswer, data: bytes) -> UpstreamAnswer:
     headers = relayed(answer.headers.multi_items(), changed=True)
     return UpstreamAnswer(answer.status_code, headers=headers, content=data)
 
 
-async def _refusal(answer: UpstreamAnswer) -> Mapping[str, Any]:
-    """Return the body of a refusal, or one made from its status."""
-    body = event_body(await whole(answer))
-    if body is not None and body.get("error") is not None:
-        return body
-    message = f"the upstream answered {answer.status_code} in the middle of an answer"
-    return {"error": {"message": message, "type": "api_error", "code": str(answer.status_code)}}
-
-
-def _error_event(refusal: Mapping[str, Any]) -> bytes:
-    """Return a refusal as an event that clients of all formats read."""
-    return with_data(b"event: error", encoded(dumped({**refusal, "type": "error"})))
+async def _refused(answer: UpstreamAnswer) -> Problem:
+    """Return the refusal of a later round as a Problem."""
+    error = mapping((event_body(await whole(answer)) or {}).get("error"))
+    status = answer.status_code if answer.is_error else 502
+    detail = text(error.get("message")) or f"the upstream answered a later round with {answer.status_code}"
+    headers = {name: answer.headers[name] for name in ("retry-after",) if name in answer.headers}
+    return Problem(status, "upstream-refused", detail, headers=headers)

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from zibaldone.core.telemetry import Span, carried
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput, MissingExtra
+from zibaldone.server.gateway.events import EventSplitter
 from zibaldone.server.keys import PREFIX
 from zibaldone.server.metrics import METHODS
 from zibaldone.server.problems import Problem
@@ -93,8 +94,6 @@ class UpstreamClient:
             request = httpx2.Request(
                 method, url, headers=sent, content=content, extensions={"timeout": self._timeout}
             )
-            if request.url.origin != self._base.origin or request.url.userinfo:
-                raise _refused()
             with self._span(method) as span:
                 request.headers.update(carried())
                 answer = await self._client.send(request, stream=True)
@@ -172,6 +171,15 @@ def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[st
     return kept
 
 
+async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
+    """Yield the events as they come, the last one even if it is incomplete."""
+    splitter = EventSplitter()
+    async for chunk in answer.aiter_bytes():
+        yield list(splitter.events(chunk))
+    if rest := splitter.rest():
+        yield [rest]
+
+
 async def whole(answer: UpstreamAnswer) -> bytes:
     """Read and close an answer. Raises a Problem if it breaks off or cannot be decoded."""
     try:
@@ -196,3 +204,8 @@ def relayed(headers: Iterable[tuple[str, str]], *, changed: bool) -> list[tuple[
     """Return an answer's headers for the client; with `changed` without those of the original body."""
     left = _HOP_BY_HOP | {"content-encoding"} if changed else _HOP_BY_HOP - {"content-length"}
     return [(name.lower(), value) for name, value in headers if name.lower() not in left]
+
+
+def media_type(answer: UpstreamAnswer) -> str:
+    """Return the media type of an answer's body, in lower case."""
+    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()

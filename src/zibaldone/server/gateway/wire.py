@@ -6,7 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from zibaldone.server.gateway.json_body import JsonObject, dumped, elements_at, mapping, object_at, sequence
+from zibaldone.server.gateway.json_body import (
+    JsonObject,
+    Splice,
+    dumped,
+    edited,
+    elements_at,
+    mapping,
+    object_at,
+    put_before,
+    sequence,
+)
 from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.turns import WireTurn, wire_turns
 
@@ -27,8 +37,8 @@ class WireFormat(ABC):
         """Return the elements of a whole answer."""
 
     @abstractmethod
-    def reader(self, body: JsonObject) -> AnswerReader:
-        """Return a reader for the streamed answer to a request."""
+    def reader(self) -> AnswerReader:
+        """Return a reader for one streamed answer."""
 
     @abstractmethod
     def rounds(self, body: JsonObject) -> Rounds | None:
@@ -53,11 +63,11 @@ class WireFormat(ABC):
         no text to put it before.
         """
         given = body.member(self.list_name)
-        at, end = elements_at(body.text, given.value_start)[place]
-        changed = _with_text_before(body.text, at, block, self.text_part)
-        if changed is None:
+        at, _ = elements_at(body.text, given.value_start)[place]
+        inserted = _before_text(object_at(body.text, at), block, self.text_part)
+        if not inserted:
             return {}
-        return {self.list_name: f"{body.text[given.value_start : at]}{changed}{body.text[end : given.end]}"}
+        return {self.list_name: edited(body.text[: given.end], inserted)[given.value_start :]}
 
     def continues(self, body: JsonObject) -> str | None:  # noqa: ARG002 - most formats send the history
         """Return the id of the stored answer that the request continues."""
@@ -96,19 +106,14 @@ class AnswerReader(ABC):
         return event.rewritten({"memory": report})
 
 
-def _with_text_before(source: str, at: int, block: str, part_type: str) -> str | None:
-    """Return the message at `at` with a block before its text; None if it has none."""
-    message = object_at(source, at)
+def _before_text(message: JsonObject, block: str, part_type: str) -> list[Splice]:
+    """Return the insertion of a block before a message's text; empty if it has none."""
     content = message["content"]
     if isinstance(content, str):
-        return message.rewritten({"content": dumped(f"{block}\n\n{content}")})
-    if not isinstance(content, list):
-        return None
-    first = next((i for i, part in enumerate(content) if mapping(part).get("type") == part_type), None)
-    if first is None:
-        return None
-    given, part = message.member("content"), dumped({"type": part_type, "text": block})
-    before, _ = elements_at(source, given.value_start)[first]
-    return message.rewritten(
-        {"content": f"{source[given.value_start : before]}{part},{source[before : given.end]}"}
-    )
+        given = message.member("content")
+        return [Splice(given.value_start, given.end, dumped(f"{block}\n\n{content}"))]
+    places = [i for i, part in enumerate(sequence(content)) if mapping(part).get("type") == part_type]
+    if not places:
+        return []
+    before, _ = elements_at(message.text, message.member("content").value_start)[places[0]]
+    return [put_before(before, [dumped({"type": part_type, "text": block})])]
