@@ -114,6 +114,13 @@ TABLES = {
         "arm; concurrency=clients; added_p50_ms=added p50; added_p95_ms=p95; memory_p50_ms=of it memory;"
         "prompt_tokens=prompt tokens; requests_per_s=requests a second; of_same=of `same`; degraded",
     ),
+    "page": Table(
+        "The page",
+        "Milliseconds of the first page, a search, and passages as one types.",
+        "messages; first_page_p50_ms=first page p50; first_page_p95_ms=p95; first_page_cpu_ms=processor;"
+        "search_page_p50_ms=search p50; search_page_p95_ms=p95; search_page_cpu_ms=processor;"
+        "typing_p50_ms=typing p50; typing_p95_ms=p95; typing_cpu_ms=processor",
+    ),
     "kv_vllm": Table(
         "First token in vLLM",
         "SmolLM2-135M on a shared CPU, three questions a size; not measured on a GPU.",

@@ -6,6 +6,11 @@ Yardsticks: a bare `sqlite3` insert of the same rows with the same durability (W
 embedding alone, one float32 matrix-vector product over as many vectors. The sides alternate call by call, and
 take turns at being first. The ratio of medians is what counts: an absolute time says little on a shared
 machine. One user holds all messages: the largest single memory, hence the worst case.
+
+    python -m benchmarks.speed [LOCOMO] --page [--sizes 100000]
+
+times the page instead, as a browser on the same machine gets it: the first page, and a search both as a page
+and as the part that answers while one types.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +35,16 @@ from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 
+import httpx2
 import numpy as np
 
 from benchmarks import results
 from benchmarks.data import load
-from zibaldone import Memory, Message
+from zibaldone import AsyncMemory, Memory, Message
 from zibaldone.models.static import shared_static_embedder
+from zibaldone.server.app import base_url, create_app, listening, server_of
+from zibaldone.server.keys import KeyStore
+from zibaldone.server.settings import ServerSettings
 from zibaldone.storage.encryption import KEY_BYTES
 
 USER = "speed"
@@ -42,6 +52,10 @@ BATCH = 100  # messages per call when adding in batches
 CALLS = 100  # adds of one message, and recalls
 BUDGET_TOKENS = 1000
 _WARM_UPS, _OPENS, _SEED = 10, 3, 20230508
+_PAGE_NOTE = (
+    "Until the last byte, for a browser on the same machine; `cpu` is the processor time of both. `search` is"
+    " the whole page, `typing` the part that answers while one types."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,22 @@ class Speed:
     disk_mb: float
     bare_disk_mb: float  # of the bare SQLite file
     text_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpeed:
+    """The page over one size of memory: until the last byte, and processor time, both with the client's."""
+
+    messages: int
+    first_page_p50_ms: float
+    first_page_p95_ms: float
+    first_page_cpu_ms: float
+    search_page_p50_ms: float
+    search_page_p95_ms: float
+    search_page_cpu_ms: float
+    typing_p50_ms: float
+    typing_p95_ms: float
+    typing_cpu_ms: float
 
 
 class Alternating:
@@ -225,6 +255,36 @@ def evaluate(size: int, turns: Sequence[Message], folder: Path, url: str | None,
     return result
 
 
+def evaluate_page(size: int, turns: Sequence[Message], folder: Path) -> PageSpeed:
+    """Fill a memory, serve it, and get pages of it in turn."""
+    place = folder / "memory"
+    rows = list(itertools.islice(repeated(turns), size))
+    with Memory(place) as memory:
+        for start in range(0, size, BATCH):
+            memory.add(rows[start : start + BATCH], user=USER)
+        memory.maintain(user=USER)
+    settings = ServerSettings(port=0)
+    bound = listening(settings)
+    server = server_of(create_app(AsyncMemory(place), settings=settings, keys=KeyStore(place)), settings)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    figures: list[float] = []
+    asked = questions(rows, _WARM_UPS + CALLS)
+    with httpx2.Client(base_url=base_url(bound), timeout=60) as browser:
+        for searches, headers in ((False, {}), (True, {}), (True, {"HX-Request": "true"})):
+            wall, cpu = [], []
+            for question in asked:
+                began = time.perf_counter(), time.process_time()
+                browser.get("/", params={"q": question} if searches else {}, headers=headers)
+                wall.append((time.perf_counter() - began[0]) * 1000)
+                cpu.append((time.process_time() - began[1]) * 1000)
+            wall, cpu = wall[_WARM_UPS:], cpu[_WARM_UPS:]
+            figures += median(wall), quantiles(wall, n=20)[-1], median(cpu)
+    server.should_exit = True
+    thread.join()
+    return PageSpeed(size, *figures)
+
+
 def opened_cold(place: str, question: str, key: bytes | None) -> dict[str, float]:
     """In a new process; the operating system's file cache stays warm."""
     command = [sys.executable, "-m", "benchmarks.speed", "--cold", place, question]
@@ -255,17 +315,27 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,10000")
     parser.add_argument("--url", help="of a PostgreSQL database, in place of a folder")
     parser.add_argument("--encrypted", action="store_true")
-    parser.add_argument("--output", type=Path, default=results.RESULTS / "speed.json")
+    parser.add_argument("--page", action="store_true", help="time the page instead")
+    parser.add_argument("--output", type=Path, help="default: speed.json or page.json among the results")
     given = parser.parse_args()
     talks = load("locomo", given.path) if given.path else []
     turns = [replace(m, seq=0) for talk in talks for m in talk.messages] or made_up_turns()
     key = secrets.token_bytes(KEY_BYTES) if given.encrypted else None
-    rows: list[Speed] = []
+    rows: list[Speed | PageSpeed] = []
     for size in map(int, given.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-            rows.append(evaluate(size, turns, Path(folder), given.url, key))
+            if given.page:
+                rows.append(evaluate_page(size, turns, Path(folder)))
+            else:
+                rows.append(evaluate(size, turns, Path(folder), given.url, key))
     results.show("speed, medians", rows)
-    results.write(given.output, {"title": "Speed", "rows": rows})
+    if given.page:
+        title, name = "The page", "page.json"
+        note = f"{_PAGE_NOTE} Load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors."
+    else:
+        title, name, note = "Speed", "speed.json", ""
+    made = {"title": title, "note": note, "rows": rows}
+    results.write(given.output or results.RESULTS / name, made)
 
 
 if __name__ == "__main__":

@@ -335,24 +335,24 @@ CEILINGS = {
     "cli": 3_779,
     "core": 929,
     "engine": 3_840,
-    "importers": 3_491,
+    "importers": 3_453,
     "log": 2_394,
     "models": 2_424,
-    "recall": 1_820,
-    "search": 2_799,
-    "server": 8_600,
+    "recall": 1_754,
+    "search": 2_739,
+    "server": 8_489,
     "storage": 4_405,
     "testing": 490,
-    "text": 2_108,
+    "text": 1_974,
     "views": 1_833,
     "views/chunks": 2_790,
     "views/hierarchy": 3_001,
     "views/kvcache": 4_702,
     "views/messages": 212,
     "views/notes": 1_944,
-    "views/topics": 4_952,
+    "views/topics": 4_958,
 }
-TESTS_CEILING = 43_462
+TESTS_CEILING = 42_558
 
 
 def lines_in(path: Path) -> int:

@@ -529,7 +529,7 @@ def test_the_command_line_shreds(run, tmp_path, monkeypatch):
     monkeypatch.setenv("ZIBALDONE_USER_KEYS", str(tmp_path / "keys"))
     run("add", "Quetzalcoatl planted tulips.")
     monkeypatch.setenv("ZIBALDONE_NEW_KEY", OTHER.hex())
-    assert run("rekey")[:2] == (0, "the new key opens the keys of users from now on\n")
+    assert run("admin", "rekey")[:2] == (0, "the new key opens the keys of users from now on\n")
     assert run("recall", "tulips")[0] == 3
     monkeypatch.setenv("ZIBALDONE_KEY", OTHER.hex())
     assert "planted tulips" in run("recall", "tulips")[1]
