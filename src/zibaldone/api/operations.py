@@ -70,7 +70,7 @@ class Rest:
 class Cli:
     """A command."""
 
-    command: str  # such as "topics list"
+    command: str  # such as "build topics"
     more: str = ""  # further paragraphs of its help
     empty: str = ""  # said where the result is empty; {user} and {about}, a query, stand in it
     empty_fails: bool = False  # then the exit code is 1
