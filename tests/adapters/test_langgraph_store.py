@@ -127,6 +127,8 @@ def test_without_a_query_the_newest_come_first(store, clock):
     assert [(item.key, item.score) for item in store.search(("ann",))] == [("1", None), ("2", None)]
     assert [item.key for item in store.search(("ann",), limit=1, offset=1)] == ["2"]
     assert store.search(("ann",), filter={"size": {"$gt": 1}}) == []
+    store.put(("ann",), "3", {"size": "large"})
+    assert store.search(("ann",), filter={"size": {"$gt": 1}}) == []
 
 
 def test_awaited_calls_do_the_same(store):

@@ -7,7 +7,7 @@ from agents import Agent, ModelResponse, RunConfig, Runner, SQLiteSession, funct
 from agents.memory import Session, SessionSettings
 from agents.models.interface import Model
 from agents.usage import Usage
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
@@ -42,6 +42,8 @@ ITEMS = [
     },
     {"role": "assistant", "content": "Anything else?"},
     {"role": "user", "content": "half a character: \ud800"},
+    {"role": "user", "content": "of somewhere else?", "session": "other", "metadata": {"agent": "b"}},
+    {"role": "tool", "content": "nobody's call"},
 ]
 
 
@@ -96,6 +98,7 @@ ANY_ITEMS = st.lists(
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ANY_ITEMS)
+@example(ITEMS)
 def test_any_item_comes_back(tmp_path_factory, items):
     """Also one of a kind or a shape that nobody has thought of."""
     import anyio

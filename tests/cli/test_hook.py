@@ -192,6 +192,7 @@ def test_without_a_memory_there_is_silence_and_none_is_made(home, fire):
         ("Stop", {"transcript_path": "/nowhere.jsonl"}, "Stop: error: "),
         ("Stop", {"messages": [{"id": "1"}]}, "Stop: KeyError"),
         ("SessionStart", {}, "SessionStart: error: "),
+        ("SessionEnd", {}, "invalid choice: 'SessionEnd'"),
     ],
 )
 def test_a_fault_is_a_line_in_the_log_and_nothing_else(home, fire, event, given, logged):

@@ -29,7 +29,6 @@ from zibaldone import (
 from zibaldone.testing import HashEmbedder
 
 VIEWS = ["messages", "chunks", "hierarchy", "topics", "notes"]
-MODELS_AND_KEY = ("embedder", "chat", "reranker", "key")
 OPTIONS = {
     "ceilings": Ceilings,
     "chunks": MemAttention,

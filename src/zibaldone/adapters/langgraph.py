@@ -260,5 +260,7 @@ def _passes(wanted: dict[str, Any], item: StoredItem) -> bool:
     store.put(("item",), "", item.value)
     try:
         return bool(store.search(("item",), filter=wanted))
-    except TypeError:
+    except (TypeError, ValueError) as error:
+        if str(error).startswith("Unsupported operator"):
+            raise InvalidInput(f"{error}; there is $eq, $ne, $gt, $gte, $lt, $lte") from error
         return False

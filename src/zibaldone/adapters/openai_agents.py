@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 ITEM = "agents_item"  # in a message's metadata: the item as JSON text, where the message says less than it
 _SPEAKERS = ("user", "assistant", "system", "developer")
+_UNREAD = ("id", "status", "session", "time", "metadata")  # fields of an item that say nothing of its message
 
 
 class MemorySession:
@@ -116,7 +117,7 @@ def _to_message(item: object, session: str) -> Message:
         message = _read(item, session)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"item {shown(item)} is not JSON ({error})") from error
-    if {"role": message.role, "content": message.content} == item:
+    if message.role in _SPEAKERS and {"role": message.role, "content": message.content} == item:
         return message
     return replace(message, metadata={**message.metadata, ITEM: whole})
 
@@ -126,7 +127,7 @@ def _read(item: Mapping[str, Any], session: str) -> Message:
 
     Half a character, which a model may give and no file can hold, becomes a question mark.
     """
-    fields = {name: value for name, value in item.items() if name not in ("id", "status")}
+    fields = {name: value for name, value in item.items() if name not in _UNREAD}
     text = json.dumps(fields, ensure_ascii=False).encode("utf-16", "surrogatepass")
     readable = json.loads(text.decode("utf-16", "replace"))
     try:

@@ -70,7 +70,7 @@ class Rest:
 class Cli:
     """A command."""
 
-    command: str  # such as "topics list"
+    command: str  # such as "build topics"
     more: str = ""  # further paragraphs of its help
     empty: str = ""  # said where the result is empty; {user} and {about}, a query, stand in it
     empty_fails: bool = False  # then the exit code is 1
@@ -451,7 +451,7 @@ OPERATIONS: tuple[Operation, ...] = (
         cli=Cli("build topics export")),
     Operation(
         "listChunks", "user.chunks", "List what the chunks view remembers.",
-        cli=Cli("build chunks", _IN_FULL, "nothing yet: 'zibaldone maintain' makes chunks of every 1024 tokens or so")),
+        cli=Cli("build chunks", _IN_FULL, "nothing yet: 'zibaldone maintain --view chunks' makes them, of 1024 tokens or so each")),
     Operation(
         "listThemes", "user.themes", "List the themes that maintenance of the view hierarchy has made, with their facts.",
         rest=Rest("GET", "themes", "Themes", "themes"), cli=Cli("build themes", _IN_FULL, _NO_HIERARCHY)),

@@ -16,6 +16,7 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,12 +44,17 @@ _FORMATS = {"claude-code": "claude_code", "codex": "codex"}  # of transcripts, b
 
 def run(arguments: Sequence[str]) -> None:
     """Answer an event; log what fails."""
+    errors = io.StringIO()
     try:
         if _mode() != "off":
-            _answer(arguments)
+            with redirect_stderr(errors):
+                _answer(arguments)
             sys.stdout.flush()
     except ZibaldoneError as error:
         _log(arguments, f"error: {error}")
+    except SystemExit as ended:
+        if ended.code:  # the parser's, which has said why
+            _log(arguments, errors.getvalue())
     except BaseException as error:  # noqa: BLE001 - the border of a program that has to go on
         _log(arguments, type(error).__name__)  # its text may quote what was said
 

@@ -82,12 +82,12 @@ def read_questions(path: Path, messages: Sequence[Message]) -> list[OwnQuestion]
     return questions
 
 
-def made_questions(messages: Sequence[Message], most: int = MOST_OF_A_KIND) -> list[OwnQuestion]:
-    """`most` of each kind, evenly out of the whole log; the same each time. Raises InvalidInput for none."""
+def made_questions(messages: Sequence[Message]) -> list[OwnQuestion]:
+    """At most 20 of each kind, evenly out of the whole log; always the same. Raises InvalidInput for none."""
     questions = [
         OwnQuestion(f"{kind} {number}", kind, question, (evidence,), _end(messages), (seq,))
         for kind, sayings in (("day", _of_days(messages)), ("name", _of_names(messages)))
-        for number, (question, evidence, seq) in enumerate(_spread(list(sayings), most), 1)
+        for number, (question, evidence, seq) in enumerate(_spread(list(sayings)), 1)
     ]
     if not questions:
         raise InvalidInput(
@@ -133,8 +133,8 @@ def _of_names(messages: Sequence[Message]) -> Iterator[tuple[str, str, int]]:
             yield f"Who or what is {name}?", sentence, seq
 
 
-def _spread(questions: Sequence[tuple[str, str, int]], most: int) -> Sequence[tuple[str, str, int]]:
-    """Pick `most` questions, evenly from the first to the last."""
-    if len(questions) <= most:
+def _spread(questions: Sequence[tuple[str, str, int]]) -> Sequence[tuple[str, str, int]]:
+    """Pick MOST_OF_A_KIND questions at most, evenly from the first to the last."""
+    if len(questions) <= MOST_OF_A_KIND:
         return questions
-    return [questions[place * len(questions) // most] for place in range(most)]
+    return [questions[place * len(questions) // MOST_OF_A_KIND] for place in range(MOST_OF_A_KIND)]
