@@ -73,6 +73,7 @@ def test_what_a_model_invents_is_not_kept(fact: dict[str, str]) -> None:
     ("content", "date", "day"),
     [
         ("I live in Oslo since the 1st.", "2023-05-01", "2023-05-01"),
+        ("I live in Oslo from 18 to 26 August.", "2023-08-18", "2023-08-18"),
         ("I live in Oslo.", "last year", "2023-05-08"),
         ("I live in Oslo.", "1999-01-01", "2023-05-08"),
         ("I live in Oslo since the 1st.", "1999-01-01", "2023-05-08"),
