@@ -52,9 +52,10 @@ def test_a_chain_is_followed_through_names_that_the_question_does_not_have(found
 
 def test_a_name_that_everything_has_leads_nowhere(found):
     """Else every question about somebody known would be answered with all that is known of them."""
-    texts = [f"Jon Marlo likes dish number {n} of Port Ash." for n in range(60)]
-    race = "The boat race starts at the old pier."
-    assert race in found("Where is the boat race of Jon Marlo?", *texts, race, budget_tokens=30)
+    dishes = [f"Jon Marlo likes dish number {n} of the menu." for n in range(60)]
+    races = [f"Boat race number {n} starts at the old pier." for n in range(8)]
+    text = found("Where does the boat race of Jon Marlo start?", *dishes, *races, budget_tokens=110)
+    assert "Jon" not in text
 
 
 def test_of_a_repeated_wording_the_later_value_holds(found):
@@ -87,10 +88,11 @@ def test_other_wordings_subjects_and_exclamations_replace_nothing(found, earlier
 
 def test_who_talks_is_no_link_of_a_chain(found):
     """People call each other by their names in every other message."""
-    calls = ("Hey Marta, I was in Lindeby.", "Marta, Lindeby is lovely.", "Lindeby has a mill.")
-    harbour = "The harbour is old."
-    said = [Message(text, name="Marta") for text in (*calls, harbour)]
-    assert harbour in found("Which harbour did Marta like?", *said, budget_tokens=20)
+    calls = [f"Marta, Lindeby is lovely in week {n}." for n in range(8)]
+    harbours = [f"The harbour of island {n} is old." for n in range(8)]
+    said = [Message(text, name="Marta") for text in (*calls, *harbours)]
+    text = found("Which harbour of an island did Marta like?", *said, budget_tokens=110)
+    assert "Lindeby" not in text
 
 
 def test_names_are_what_the_memory_writes_with_a_capital() -> None:
