@@ -132,6 +132,10 @@ def test_one_document(topics):
         topics.edit("topic-0999", "- x\n")
     with pytest.raises(InvalidInput, match="must be a string"):
         topics.edit("CURRENT", None)
+    for empty in ("", " \n\n"):  # somebody's editor may have failed
+        with pytest.raises(InvalidInput, match=r"empty: nothing was changed.*memory\.forget"):
+            topics.edit("CURRENT", empty)
+    assert topics.text("CURRENT") != before
 
 
 def test_the_wall(topics, small):

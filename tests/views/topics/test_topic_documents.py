@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from topic_texts import bodies, documents, entries, lines
+from topic_texts import bodies, documents, lines
 
 from zibaldone.views.topics.markdown.document import (
     Document,
@@ -83,14 +82,6 @@ def test_no_word_of_a_text_is_lost(text):
     """
     rendered = render_body(parse_body(text))
     assert _words(text.replace("<seq=?>", " ")) <= _words(rendered)
-
-
-@often
-@given(st.lists(entries(), min_size=1, max_size=5))
-def test_nothing_in_a_fact_makes_an_entry_of_its_own(facts):
-    """A fact that quotes entries, headings, fences or front matter stays one entry."""
-    document = Document("x", body=tuple(facts))
-    assert parse(render(document)) == tuple(facts)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,11 @@
-"""Chains through names, and values that a later entry of the same wording replaces."""
+"""Chains through names, and values that a later entry of the same wording replaces, as recalls show them."""
 
 from __future__ import annotations
 
 import pytest
-from topic_shelves import facts, ranked, shelf
 
-from zibaldone.views.topics.markdown.document import Document
-from zibaldone.views.topics.markdown.entry import Entry
-from zibaldone.views.topics.read.fact_chains import follow
+from zibaldone import Message
 from zibaldone.views.topics.read.index import Casing
-from zibaldone.views.topics.read.ranking import EntryHit
-from zibaldone.views.topics.read.reader_h import offline
 
 CHAIN = (
     "Marta Kolm was born in Ostrava Nova.",
@@ -25,41 +20,54 @@ CHAIN = (
 QUESTION = "What is the capital of the country in which the birthplace of Marta Kolm lies?"
 
 
-def found(question: str, *texts: str) -> tuple[EntryHit, ...]:
-    """Result of offline reading among entries with these texts."""
-    return offline(ranked(question, shelf(facts(texts))))
+@pytest.fixture
+def found(opened):
+    """The text of a recall among messages with these texts."""
+
+    def found(question: str, *said: str | Message, budget_tokens: int = 1000) -> str:
+        memory = opened()
+        memory.add(list(said), user="ann")
+        recalled = memory.recall(
+            question, user="ann", views=["topics"], budget_tokens=budget_tokens, min_confidence=0
+        )
+        return recalled.text
+
+    return found
 
 
-def test_a_chain_is_followed_through_names_that_the_question_does_not_have() -> None:
-    """All three links stand before the capital of a country that nothing leads to, and say why."""
-    hits = found(QUESTION, *CHAIN)
-    order = [one.place.entry.text for one in hits]
-    links = [order.index(CHAIN[n]) for n in (0, 2, 5)]
-    assert max(links) < min(order.index(CHAIN[4]), order.index(CHAIN[6]))
-    assert max(links) < 6
-    assert hits[links[2]].why == "followed"
-    later = [one.place.entry.text for one in found(QUESTION, *CHAIN, "Marta Kolm was born in Lindeby.")]
-    assert later.index(CHAIN[4]) < later.index(CHAIN[5])  # a superseded link is not followed
+@pytest.mark.parametrize(
+    ("more", "links", "others"),
+    [
+        ((), (CHAIN[0], CHAIN[2], CHAIN[5]), (CHAIN[4], CHAIN[6])),
+        # a superseded link is not followed
+        (("Marta Kolm was born in Lindeby.",), (CHAIN[3], CHAIN[4]), (CHAIN[2], CHAIN[5])),
+    ],
+)
+def test_a_chain_is_followed_through_names_that_the_question_does_not_have(found, more, links, others):
+    """Its links come before the capital of a country that nothing leads to."""
+    text = found(QUESTION, *CHAIN, *more, budget_tokens=60)
+    assert all(link in text for link in links)
+    assert not any(other in text for other in others)
 
 
-def test_a_name_that_everything_has_leads_nowhere() -> None:
+def test_a_name_that_everything_has_leads_nowhere(found):
     """Else every question about somebody known would be answered with all that is known of them."""
-    texts = [f"Jon Marlo likes dish number {n} of the menu." for n in range(60)]
-    reasons = {one.why for one in found("What does Jon Marlo like?", *texts)}
-    assert reasons == {"selected"}
+    dishes = [f"Jon Marlo likes dish number {n} of the menu." for n in range(60)]
+    races = [f"Boat race number {n} starts at the old pier." for n in range(8)]
+    text = found("Where does the boat race of Jon Marlo start?", *dishes, *races, budget_tokens=110)
+    assert "Jon" not in text
 
 
-def test_of_a_repeated_wording_the_later_value_holds() -> None:
-    """The earlier one is marked with the seq of the later, and stands behind."""
-    entries = found(
+def test_of_a_repeated_wording_the_later_value_holds(found):
+    """The earlier one is marked."""
+    text = found(
         "Which firm does Ada Brent work for?",
         "Ada Brent works for Acme Works.",
         "The moon was full over the lake.",
         "Ada Brent works for Globex Partners.",
     )
-    first, second = entries[0], entries[-1]
-    assert (first.place.entry.first, first.later, first.superseded) == (3, None, False)
-    assert (second.place.entry.first, second.later, second.superseded) == (1, 3, True)
+    assert "Acme Works [superseded]." in text
+    assert "Globex Partners." in text
 
 
 @pytest.mark.parametrize(
@@ -71,25 +79,20 @@ def test_of_a_repeated_wording_the_later_value_holds() -> None:
         ("Ada Brent works for Acme Works.", "Ada Brent works for Acme Works."),
     ],
 )
-def test_other_wordings_subjects_and_exclamations_replace_nothing(earlier: str, later: str) -> None:
+def test_other_wordings_subjects_and_exclamations_replace_nothing(found, earlier, later):
     """Nobody is told that something no longer holds on so little."""
-    marked = [one for one in found("What of Ada Brent?", earlier, "It rained.", later) if one.superseded]
-    assert marked == []
+    text = found("What of Ada Brent?", earlier, "It rained.", later)
+    assert later in text
+    assert "superseded" not in text
 
 
-def test_who_talks_is_no_link_of_a_chain() -> None:
+def test_who_talks_is_no_link_of_a_chain(found):
     """People call each other by their names in every other message."""
-    said = (
-        "Hey Marta, I was in Lindeby.",
-        "Marta, Lindeby is lovely.",
-        "The capital of Norland is Skarholm.",
-    )
-    calls = Document(
-        "topic-0001", body=tuple(Entry(text, n, source="Marta") for n, text in enumerate(said, 1))
-    )
-    question = ranked("Which harbour did Marta like?", shelf(calls))
-    assert question.index.casing.names(question.question.text)[-1] == ("Marta",)
-    assert follow(question).rows == ()
+    calls = [f"Marta, Lindeby is lovely in week {n}." for n in range(8)]
+    harbours = [f"The harbour of island {n} is old." for n in range(8)]
+    said = [Message(text, name="Marta") for text in (*calls, *harbours)]
+    text = found("Which harbour of an island did Marta like?", *said, budget_tokens=110)
+    assert "Lindeby" not in text
 
 
 def test_names_are_what_the_memory_writes_with_a_capital() -> None:

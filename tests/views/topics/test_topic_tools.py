@@ -4,19 +4,67 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from topic_shelves import PEOPLE, facts, shelf
 
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Heading, render_body
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.entry import Entry, When
 from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE, Toolset
 from zibaldone.views.topics.read.index import ReadingIndex
 
-TOOLS = Toolset(ReadingIndex(shelf()))
+PEOPLE = Document(
+    "topic-0001",
+    summary="Ann, employer, home; where Ann works and lives.",
+    body=(
+        Heading("Work"),
+        Entry("Ann works for Acme.", first=1, superseded_by=(5,), time=When("2023-05-08")),
+        Entry("Ann works for Globex.", first=5, supersedes=(1,), time=When("2023-06-01")),
+        Heading("Home"),
+        Entry("Ann lives in a small flat with two cats.", first=2),
+    ),
+)
+FIRMS = Document(
+    "topic-0002",
+    summary="companies; where they have their headquarters.",
+    body=(
+        Heading("Companies"),
+        Entry("The headquarters of Globex is in Lyon.", first=3),
+        Entry("The headquarters of Acme is in Turin.", first=4),
+        Heading("Cities"),
+        Entry("Lyon lies where two rivers meet.", first=6),
+    ),
+)
+GARDEN = Document(
+    "topic-0003",
+    summary="garden; what grows there.",
+    body=(
+        Heading("Garden"),
+        *(
+            Entry(f"Bed number {n} has {what}.", first=20 + n)
+            for n, what in enumerate(("beans", "peas", "kale"))
+        ),
+    ),
+)
+CURRENT = Document("CURRENT", body=(Entry("The kettle is broken since Friday.", first=40),))
+
+
+def toolset(*documents: Document) -> Toolset:
+    """The tools over these documents and CURRENT."""
+    return Toolset(ReadingIndex(Library({one.id: one for one in documents}, CURRENT)))
+
+
+def facts(texts: Sequence[str]) -> Document:
+    """A document with these entries, said one after the other."""
+    entries = (Entry(text, first=n) for n, text in enumerate(texts, 1))
+    return Document("topic-0001", body=(Heading("Facts"), *entries))
+
+
+TOOLS = toolset(PEOPLE, FIRMS, GARDEN)
 NAMES = ("grep", "grep_doc", "search", "list_docs", "read_lines")
 
 
@@ -54,7 +102,7 @@ def test_grep_shows_lines_around_a_match() -> None:
 
 def test_grep_stops_at_its_limit_and_says_so() -> None:
     """So that a pattern that matches everything does not fill the context."""
-    tools = Toolset(ReadingIndex(shelf(facts([f"Fact number {n}." for n in range(100)]))))
+    tools = toolset(facts([f"Fact number {n}." for n in range(100)]))
     answer = tools.call("grep", {"pattern": ".", "limit": 5})
     assert answer.count("Fact number") < 6
     assert answer.endswith("(only the first 5 are shown)")
@@ -64,7 +112,7 @@ def test_grep_stops_at_its_limit_and_says_so() -> None:
 @pytest.mark.wide
 def test_a_catastrophic_pattern_ends_in_time(pattern: str) -> None:
     """It comes back as a remark, not as a thread that hangs."""
-    tools = Toolset(ReadingIndex(shelf(facts(["a" * 5000 + "!"] * 50))))
+    tools = toolset(facts(["a" * 5000 + "!"] * 50))
     start = time.process_time()
     answer = tools.call("grep", {"pattern": pattern})
     assert time.process_time() - start < 3
@@ -74,9 +122,7 @@ def test_a_catastrophic_pattern_ends_in_time(pattern: str) -> None:
 def test_search_shows_no_title_without_entries() -> None:
     """A title whose own block is empty fits the words best, and has nothing to show."""
     body = (Heading("Wharf"), Heading("Boats", level=2), Entry("A boat lies at the wharf.", first=1))
-    answer = Toolset(ReadingIndex(shelf(Document("topic-0001", body=body)))).call(
-        "search", {"query": "wharf", "limit": 1}
-    )
+    answer = toolset(Document("topic-0001", body=body)).call("search", {"query": "wharf", "limit": 1})
     assert answer.startswith("[topic-0001] Wharf > Boats, lines ")
     assert "A boat lies at the wharf." in answer
 
@@ -136,7 +182,7 @@ def test_call_never_raises_and_is_never_long(name: str, arguments: Any) -> None:
 
 def test_huge_lines_and_answers_are_cut() -> None:
     """One line, and the whole answer."""
-    tools = Toolset(ReadingIndex(shelf(facts([f"word{n} " + "x" * 9000 for n in range(60)]))))
+    tools = toolset(facts([f"word{n} " + "x" * 9000 for n in range(60)]))
     answer = tools.call("read_lines", {"doc_id": "topic-0001", "start_line": 1, "end_line": 100})
     assert len(answer) <= LONGEST_ANSWER
     assert max(map(len, answer.split("\n"))) < LONGEST_LINE + 20

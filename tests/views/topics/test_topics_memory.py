@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -16,8 +15,6 @@ from talk import purchases
 from zibaldone import Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
-from zibaldone.errors import InvalidInput, ModelFailed
-from zibaldone.models.base import ChatRequest
 from zibaldone.testing import FailingEmbedder, FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.library import Library
@@ -87,19 +84,6 @@ def test_forgetting_reaches_an_edit_that_quotes_the_message(memory):
     assert memory.forget(user="ann", seqs=[1], dry_run=True).seqs == (1, 2)
     memory.forget(user="ann", seqs=[1])
     assert memory.messages(user="ann") == []
-
-
-def test_an_emptied_document_asks_for_nothing(memory):
-    """Somebody's editor may have failed; the error says how everything is removed."""
-    memory.add(purchases(1), user="ann")
-    memory.maintain()
-    topics = memory.user("ann").topics
-    doc, *_ = before = topics.documents()
-    for text in ("", " \n\n"):
-        with pytest.raises(InvalidInput, match=r"empty: nothing was changed.*memory\.forget"):
-            topics.edit(doc.id, text)
-    assert len(memory.messages(user="ann")) == 72
-    assert topics.documents() == before
 
 
 def test_current_is_flushed_by_the_clock(opened, clock):
@@ -219,46 +203,3 @@ def test_the_day_that_a_model_worked_out_is_recalled(opened):
     (found,) = memory.recall("When did Jon lose his job?", user="ann", views=["topics"]).evidence
     assert found.text == "Jon lost his job as a banker (2024-02-29)."
     assert found.time == START
-
-
-def test_an_agent_reads_where_it_is_wanted(opened):
-    """The model works with tools, what it looked at is recalled, and the documents stay as they are."""
-    asked: list[str] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append(request.task)
-        if request.task != "topics.search_memory":
-            raise ModelFailed("only the reader works today")
-        if asked.count("topics.search_memory") == 1:
-            look = {"name": "grep", "arguments": {"pattern": "telescope"}}
-            return json.dumps({"done": False, "tool_calls": [look]})
-        return json.dumps({"done": True, "relevant_snippets": [], "relevant_docs": []})
-
-    agentic = replace(SMALL, reader="agentic")
-    before = opened(topics=SMALL, maintained=["topics"])
-    before.add(purchases(9), user="ann")
-    before.maintain()
-    memory = opened(chat=ScriptedModel(answer), topics=agentic, maintained=["topics"])
-    found = memory.recall("What of the telescope?", user="ann", views=["topics"], min_confidence=0.0)
-    assert "topics.search_memory" in asked
-    assert "telescope" in found.text
-    assert found.trace.views[0].model_calls >= 2
-    assert "other settings" not in found.trace.views[0].note
-
-
-def test_what_an_agent_picks_is_recalled_though_the_question_has_none_of_its_words(opened):
-    """The floor of confidence is for what nobody has read."""
-
-    def answer(request: ChatRequest) -> str:
-        if request.task != "topics.search_memory":
-            raise ModelFailed("only the reader works today")
-        shown = json.loads(request.turns[1].content)
-        docs = [document["id"] for document in shown["documents"]]
-        chosen = [{"doc_id": doc, "start_line": 1, "end_line": 99} for doc in docs]
-        return json.dumps({"done": True, "relevant_snippets": chosen, "relevant_docs": []})
-
-    memory = opened(chat=ScriptedModel(answer), topics=replace(SMALL, reader="agentic"))
-    memory.add([f"The kettle number {number} is on the stove." for number in range(60)], user="ann")
-    question = "Which queue did we decide against?"
-    assert not memory.recall(question, user="ann", views=["messages"])
-    assert memory.recall(question, user="ann", views=["topics"])

@@ -76,7 +76,7 @@ class Ledger:
     drafts: tuple[NoteDraft, ...]  # in the order of time
     holding: tuple[NoteDraft, ...]  # those that hold
     vectors: Vectors  # (holding, d)
-    times: Mapping[int, tuple[datetime, bool]]  # of messages that ended something, and if it is known
+    times: Mapping[int, datetime]  # of messages that ended something
     links: Mapping[int, tuple[Link, ...]]  # by either end
 
     def notes(self) -> list[UserNote]:
@@ -102,7 +102,7 @@ class Ledger:
             supersedes=tuple(draft.supersedes),
             superseded_by=draft.superseded_by,
             ended_by=by,
-            ended=self.times[by][0] if by is not None and by in self.times else None,
+            ended=None if by is None else self.times.get(by),
             pinned=draft.pinned,
             retired=draft.retired,
             edited=draft.spoken is not None,
@@ -153,9 +153,8 @@ def settle(
     for link in sorted(links, key=lambda link: (link.new_seq, link.new_start, link.old_seq, link.old_start)):
         for seq in {link.old_seq, link.new_seq}:
             by_seq.setdefault(seq, []).append(link)
-    times = {seq: (_time(message), message.is_dated) for seq, message in messages.items()}
-    for draft in drafts:
-        times.setdefault(draft.unit.seq, (draft.unit.time, draft.unit.is_dated))
+    times = {draft.unit.seq: draft.unit.time for draft in drafts}
+    times |= {seq: _time(message) for seq, message in messages.items()}
     return Ledger(tuple(drafts), holding, vectors, times, {seq: tuple(some) for seq, some in by_seq.items()})
 
 

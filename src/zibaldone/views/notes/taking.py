@@ -53,7 +53,6 @@ class HeldNote:
     sources: tuple[int, ...]
     vector: Vectors
     first: bool = False  # pinned by a person
-    clause: Place | None = None
 
 
 @dataclass(slots=True)
@@ -212,9 +211,7 @@ def _add(
             if numbered[number].key != row.key:
                 _end(reading, numbered[number], Ending(seq, row.key[1], instead, made_by))
         since = message.time.date().isoformat() if message.time else ""
-        reading.held[row.key] = HeldNote(
-            row.key, new.kind, new.text, since, row.unit.sources, vector, clause=clause
-        )
+        reading.held[row.key] = HeldNote(row.key, new.kind, new.text, since, row.unit.sources, vector)
     for over in taken.ended:
         note, by = numbered.get(over.id), messages.get(over.by)
         if note is not None and by is not None and judge.own[over.by].strip():

@@ -7,7 +7,7 @@ or when somebody maintains in the foreground.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -378,24 +378,17 @@ class NotesView(UnitsView):
                 late, read_to = {}, cursor
             late = {key: note for key, note in late.items() if key[0] > cursor}
             edits = log.editors(now.connection, user)
-            newest = None if whole else tail(now.connection, user, read_to, most=MOST_UNREAD)
+            unread = tail(now.connection, user, read_to, most=None if whole else MOST_UNREAD)
             unread_from = (
                 held.unread_from if held is not None and held.unread_from > cursor and not whole else 0
             )
-        note = FOREIGN_VECTORS if now.generation is not None and generation is None else ""
-        if newest is None:
-            batches = _unread(take_snapshot, user, read_to, state.last_seq)
-        else:
-            batches = iter([newest.messages])
-            unread_from = newest.messages[0].seq if newest.note else unread_from
-        failed = ""
-        for messages in batches:
-            some, failure = self._read_late([as_read(message) for message in messages])
-            late |= some
-            failed = failed or failure
-        note = "; ".join(filter(None, (note, failed)))
-        if unread_from:
-            note = "; ".join(filter(None, (note, only_newest(MOST_UNREAD))))
+        if unread.note:
+            unread_from = unread.messages[0].seq
+        some, failed = self._read_late(unread.messages)
+        late |= some
+        foreign = FOREIGN_VECTORS if now.generation is not None and generation is None else ""
+        cut = only_newest(MOST_UNREAD) if unread_from else ""
+        note = "; ".join(filter(None, (foreign, failed, cut)))
         with take_snapshot() as then:
             messages_of = self._messages(then.connection, user, {**stored, **late}, edits)
         ledger = _settled({**stored, **late}, edits, messages_of, self._embedder.dimension)
@@ -597,14 +590,3 @@ def _settled(
         for seq in message.corrects
     }
     return settle(stored.values(), by_hand, messages, replaced, dimension, before)
-
-
-def _unread(take_snapshot: TakeSnapshot, user: str, after: int, last: int) -> Iterator[list[Message]]:
-    """Yield the log's messages above seq `after` up to `last`, MOST_UNREAD at a time."""
-    while after < last:
-        with take_snapshot() as now:
-            messages = log.read(now.connection, user, after=after, to=last, limit=MOST_UNREAD)
-        if not messages:
-            return
-        yield messages
-        after = messages[-1].seq

@@ -26,8 +26,8 @@ from zibaldone.views.topics.consolidate.workbench import Workbench, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
-# Before an item of a list: "-", "##", "1.", "(2)", "b)".
 _A_MONTH = timedelta(31)
+# Before an item of a list: "-", "##", "1.", "(2)", "b)".
 _MARK = late(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))\s+")
 
 
@@ -193,8 +193,10 @@ def _day(fact: FactNoted, message: Message) -> date | None:
         return None
     day = message.time.date()
     named = find_days(message.content, day)
-    if str(given.day) in names_and_numbers(message.content) and abs(given - day) <= _A_MONTH:
-        return given  # "since the 1st"
+    if str(given.day) in names_and_numbers(message.content):  # "since the 1st", "18 to 26 April"
+        near = [day, *(days.first for days in named)]
+        if any(abs(given - one) <= _A_MONTH for one in near):
+            return given
     return given if any(days.first <= given <= days.last for days in named) else None
 
 

@@ -40,9 +40,6 @@ class ReadingResult:
 
     hits: tuple[EntryHit, ...]  # best first, each entry once
     considered: int  # entries that were scored
-    documents: tuple[str, ...] = ()  # ids that were picked or searched, best first
-    stopped: str = ""  # of the agent: "done", "rounds", "evidence", "nothing new", "no model"
-    rounds: int = 0
     model_calls: int = 0
     note: str = ""  # in words, when something was degraded or cut
 

@@ -14,22 +14,14 @@ from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, Reading
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
 from zibaldone.views.topics.tasks import MOST_CALLS, AgentMove, Call, Called, Round, SearchMemory
 
+# The limits of one search, named as in Algorithm 3 where it names them.
+_MAX_ITERATIONS = 7
+_EVIDENCE_TOKENS = 8000  # of lines shown to the model: then it has seen enough
+_MIN_RETRIEVAL_TOKENS = 500  # of entries found: with fewer the fallback adds
+_FALLBACK_TOPK = 5  # heading blocks
+_CATALOGUE = 60  # documents shown at the start, the likeliest; list_docs shows the rest
+_TIMEOUT_S = 30.0  # for each round
 _IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
-
-
-@dataclass(frozen=True, slots=True)
-class AgenticSettings:
-    """The limits of one search, named as in Algorithm 3 where it names them."""
-
-    max_iterations: int = 7
-    evidence_tokens: int = 8000  # of lines shown to the model: then it has seen enough
-    min_retrieval_tokens: int = 500  # of entries found: with fewer the fallback adds
-    fallback_topk: int = 5  # heading blocks
-    catalogue: int = 60  # documents shown at the start, the likeliest; list_docs shows the rest
-    timeout_s: float | None = 30.0  # for each round
-
-
-DEFAULT = AgenticSettings()
 
 
 @dataclass(slots=True)
@@ -53,36 +45,20 @@ class _Seen:
 
 
 def read_agentic(
-    ranked: RankedEntries,
-    asker: Asker,
-    tokenizer: Tokenizer,
-    *,
-    user: str,
-    today: date,
-    settings: AgenticSettings = DEFAULT,
+    ranked: RankedEntries, asker: Asker, tokenizer: Tokenizer, *, user: str, today: date
 ) -> ReadingResult:
-    """Entries best first; without a model as reader H reads offline.
+    """Entries best first.
 
     Raises QuestionOpen only, where somebody is going to answer for the model.
     """
-    if not len(ranked.index):
-        return ReadingResult((), 0)
-    if not asker.has_model:
-        return ReadingResult(offline(ranked), len(ranked.index), stopped="no model")
-    return _AgentSearch(ranked, asker, tokenizer, settings, user, today).run()
+    return _AgentSearch(ranked, asker, tokenizer, user, today).run()
 
 
 class _AgentSearch:
     def __init__(
-        self,
-        ranked: RankedEntries,
-        asker: Asker,
-        tokenizer: Tokenizer,
-        settings: AgenticSettings,
-        user: str,
-        today: date,
+        self, ranked: RankedEntries, asker: Asker, tokenizer: Tokenizer, user: str, today: date
     ) -> None:
-        self._asker, self._tokenizer, self._settings = asker, tokenizer, settings
+        self._asker, self._tokenizer = asker, tokenizer
         self._index, self._ranked, self._question = ranked.index, ranked, ranked.question
         self._user, self._today = user, today
         self._tools = Toolset(ranked.index)
@@ -90,14 +66,13 @@ class _AgentSearch:
         self._rounds: list[Round] = []
         self._calls = 0
         self._note = ""
-        self._catalogue = catalogue(ranked.index, likeliest(ranked)[: settings.catalogue])
+        self._catalogue = catalogue(ranked.index, likeliest(ranked)[:_CATALOGUE])
         self._seen.documents.update(document.id for document in self._catalogue)
 
     def run(self) -> ReadingResult:
-        last: AgentMove | None = None
-        stopped = "rounds"
+        last = AgentMove()
         idle = bad = 0
-        while len(self._rounds) < self._settings.max_iterations:
+        while len(self._rounds) < _MAX_ITERATIONS and idle < _IDLE:
             answer = self._ask()
             self._calls += answer.calls
             if answer.degraded:
@@ -105,23 +80,17 @@ class _AgentSearch:
                 bad += 1
                 # Asked twice, it gave no usable answer: that costs a round. Else it cannot be asked at all.
                 if answer.calls < 2 or bad == _IDLE:
-                    stopped = "no model"
                     break
                 self._rounds.append(Round(remark=f"this answer could not be used: {answer.degraded}"))
                 continue
             last, bad = answer.result, 0
             if last.done:
-                stopped = "done"
                 break
             new, useful = self._play(last)
             idle = 0 if new or not useful else idle + 1
-            if self._seen.tokens >= self._settings.evidence_tokens:
-                stopped = "evidence"
+            if self._seen.tokens >= _EVIDENCE_TOKENS:
                 break
-            if idle == _IDLE:
-                stopped = "nothing new"
-                break
-        return self._reading(last, stopped)
+        return self._reading(last)
 
     def _ask(self) -> TaskAnswer[AgentMove]:
         task = SearchMemory(
@@ -131,9 +100,9 @@ class _AgentSearch:
             self._catalogue,
             len(self._index.documents),
             tuple(self._rounds),
-            self._settings.max_iterations - len(self._rounds),
+            _MAX_ITERATIONS - len(self._rounds),
         )
-        return self._asker.ask(task, user=self._user, timeout_s=self._settings.timeout_s)
+        return self._asker.ask(task, user=self._user, timeout_s=_TIMEOUT_S)
 
     def _play(self, move: AgentMove) -> tuple[bool, bool]:
         """ExecuteTools, line 10: run the move's tool calls and record the round.
@@ -163,28 +132,20 @@ class _AgentSearch:
         self._seen.tokens += self._tokenizer.count([answer.text])[0]
         return answer.text, self._seen.take(answer), True
 
-    def _reading(self, last: AgentMove | None, stopped: str) -> ReadingResult:
-        tiers = [self._hits(rows, "picked") for rows in self._chosen(last or AgentMove())]
-        if stopped != "done" or not tiers[0]:
+    def _reading(self, last: AgentMove) -> ReadingResult:
+        tiers = [self._hits(rows, "picked") for rows in self._chosen(last)]
+        if not last.done or not tiers[0]:
             # An agent that never finished keeps what it saw.
             tiers.append(self._hits(self._ranked.best(self._seen_rows()), "seen"))
         hits = ordered(tiers)
         note = self._note
         tokens = self._tokenizer.count([hit.place.entry.text for hit in hits])
-        if sum(tokens) < self._settings.min_retrieval_tokens:
+        if sum(tokens) < _MIN_RETRIEVAL_TOKENS:
             hits = ordered((hits, self._fallback(), offline(self._ranked)))
             note = note or "the agent found little; words and vectors added the rest"
         else:
             hits = ordered((hits, self._recent()))
-        return ReadingResult(
-            falling(hits[:MOST_FOUND]),
-            len(self._index),
-            tuple(dict.fromkeys(hit.place.document for hit in hits)),
-            stopped,
-            len(self._rounds),
-            self._calls,
-            note,
-        )
+        return ReadingResult(falling(hits[:MOST_FOUND]), len(self._index), self._calls, note)
 
     def _chosen(self, move: AgentMove) -> tuple[list[int], list[int]]:
         """MaterializeSelections, line 7: entries on the lines that the agent chose.
@@ -217,7 +178,7 @@ class _AgentSearch:
     def _fallback(self) -> list[EntryHit]:
         """BM25 over heading partitions (Algorithm 3, lines 13 to 16), in the order of the blocks."""
         rows: list[int] = []
-        for id_, number in partitions(self._index, self._question.stems, self._settings.fallback_topk):
+        for id_, number in partitions(self._index, self._question.stems, _FALLBACK_TOPK):
             places = self._index.documents[id_].places
             rows += self._ranked.best(
                 self._global(id_, [row for row, place in enumerate(places) if place.partition == number])

@@ -33,26 +33,20 @@ def read_hybrid(ranked: RankedEntries, asker: Asker, *, user: str) -> ReadingRes
     Raises QuestionOpen only, where somebody is going to answer for the model.
     """
     index = ranked.index
-    if not len(index):
-        return ReadingResult((), 0)
-    likely = likeliest(ranked)
-    shown = [id_ for id_ in likely if id_ != index.current][:_CATALOGUE]
+    shown = [id_ for id_ in likeliest(ranked) if id_ != index.current][:_CATALOGUE]
     if not (asker.has_model and shown):
-        return ReadingResult(offline(ranked), len(index), likely[:_DOCUMENTS])
+        return ReadingResult(offline(ranked), len(index))
     listed = catalogue(index, sorted(shown, key=order))
     task = PickDocuments(listed, _DOCUMENTS, ranked.question.text)
     answer = asker.ask(task, user=user, timeout_s=_TIMEOUT_S)
     if answer.degraded:
-        hits = offline(ranked)
-        return ReadingResult(hits, len(index), model_calls=answer.calls, note=answer.degraded)
+        return ReadingResult(offline(ranked), len(index), answer.calls, answer.degraded)
     known = {document.id for document in listed}
     chosen = [id_ for id_ in dict.fromkeys(answer.result.documents) if id_ in known]
     picked = tuple(chosen[:_DOCUMENTS])
     missed = partitions(index, ranked.question.stems, _PARTITIONS, without=picked)
-    entries = _joined(
-        ranked, (*picked, index.current), missed, _PICKED
-    )  # CURRENT's too: Algorithm 3, line 17
-    return ReadingResult(entries, len(index), picked, model_calls=answer.calls)
+    entries = _joined(ranked, (*picked, index.current), missed)  # CURRENT's too: Algorithm 3, line 17
+    return ReadingResult(entries, len(index), answer.calls)
 
 
 def catalogue(index: ReadingIndex, ids: Sequence[str]) -> tuple[Listed, ...]:
@@ -106,22 +100,22 @@ def partitions(
 
 
 def _joined(
-    ranked: RankedEntries, picked: Sequence[str], missed: Sequence[tuple[str, int]], gain: float
+    ranked: RankedEntries, picked: Sequence[str], missed: Sequence[tuple[str, int]]
 ) -> tuple[EntryHit, ...]:
     """Rank again, with a bonus for entries of picked documents and half of it for blocks that BM25 added."""
     index = ranked.index
     bonus = np.zeros(len(index))
     for id_ in picked:
-        bonus[index.of_document[id_]] = gain
+        bonus[index.of_document[id_]] = _PICKED
     for id_, number in missed:
         inside = [place.partition == number for place in index.documents[id_].places]
         rows = index.of_document[id_][np.array(inside, dtype=bool)]
-        bonus[rows] = np.maximum(bonus[rows], gain / 2)
+        bonus[rows] = np.maximum(bonus[rows], _PICKED / 2)
     gained = replace(ranked, total=ranked.total + bonus)
-    return in_blocks(gained, offline(gained))
+    return _in_blocks(gained, offline(gained))
 
 
-def in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
+def _in_blocks(ranked: RankedEntries, hits: Sequence[EntryHit]) -> tuple[EntryHit, ...]:
     """Followed entries first; then whole heading blocks in the order of their best entries."""
     index = ranked.index
     blocks: dict[tuple[str, int], list[int]] = {}
