@@ -25,6 +25,7 @@ from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, 
 from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
+from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.scope import memory_options, memory_scope
 from zibaldone.server.gateway.tool_loop import ToolLoop, tool_loop
 from zibaldone.server.gateway.upstream import (
@@ -37,7 +38,7 @@ from zibaldone.server.gateway.upstream import (
     split,
     whole,
 )
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import WireFormat
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
@@ -122,15 +123,21 @@ class Gateway:
             principal.read_only,
         )
         content = await exchange.admit()
-        loop = await tool_loop(exchange, content)
+        rounds = wire.rounds(body)
+        loop = await tool_loop(exchange, rounds, content)
         try:
-            return await self._answering(request, exchange, encoded(content), loop)
+            return await self._answering(request, exchange, rounds, encoded(content), loop)
         except Problem:
             await exchange.record_question()
             raise
 
     async def _answering(
-        self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
+        self,
+        request: Request,
+        exchange: GatewayExchange,
+        rounds: Rounds,
+        content: bytes,
+        loop: ToolLoop | None,
     ) -> Response:
         """Answer the client; after an error or an unreadable answer, only the question is stored."""
         wire, report = exchange.wire, exchange.report
@@ -148,7 +155,7 @@ class Gateway:
         if kind == "application/json":
             return await _whole(response, exchange, wire)
         events = split(response) if loop is None else loop.events(response, again)
-        stream = _answered(response, events, exchange, wire.reader())
+        stream = _answered(response, events, exchange, rounds)
         begun = stream if loop is None else await unless_gone(request, _begun(stream))
         return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
 
@@ -221,10 +228,11 @@ async def _answered(
     response: UpstreamAnswer,
     source: AsyncIterator[list[bytes]],
     exchange: GatewayExchange,
-    reader: AnswerReader,
+    rounds: Rounds,
 ) -> AsyncIterator[bytes]:
     """Yield the events of an answer as they come; before the last one, the answer is stored."""
     is_over = is_broken = False
+    wire = exchange.wire
     try:
         async for events in source:
             passed = b""
@@ -232,23 +240,26 @@ async def _answered(
                 data = b"" if is_over else event_data(event)
                 body = event_body(data)
                 if body is not None:
-                    reader.read(body)
+                    if not rounds.is_offered:  # else the tool loop has added it
+                        rounds.add(body)
                     failed = body.get("type") == "response.failed"
                     is_broken = is_broken or failed or body.get("error") is not None
-                is_over = is_over or data == DONE or (body is not None and reader.is_complete)
+                is_over = is_over or data == DONE or (body is not None and wire.is_end(body))
                 if data and is_over:
                     if passed:
                         yield passed
                         passed = b""
-                    await exchange.record(reader.turns(), _answer_id(body), is_partial=is_broken)
-                    yield _last_event(event, data, exchange, reader)
+                    turns = wire.answer(rounds.answer())
+                    await exchange.record(turns, _answer_id(body), is_partial=is_broken)
+                    yield _last_event(event, data, exchange)
                 else:
                     passed += event
             if passed:
                 yield passed
-        await exchange.record(reader.turns(), None, is_partial=True)  # the stream ended without an end event
+        # The stream ended without an end event.
+        await exchange.record(wire.answer(rounds.answer()), None, is_partial=True)
     finally:
-        exchange.leave(reader.turns())
+        exchange.leave(wire.answer(rounds.answer()))
         await source.aclose()  # type: ignore[attr-defined] # a generator
         await response.aclose()
 
@@ -258,11 +269,11 @@ def _answer_id(body: Mapping[str, Any] | None) -> str | None:
     return None if body is None else text(mapping(body.get("response")).get("id")) or None
 
 
-def _last_event(event: bytes, data: bytes, exchange: GatewayExchange, reader: AnswerReader) -> bytes:
+def _last_event(event: bytes, data: bytes, exchange: GatewayExchange) -> bytes:
     report = exchange.report
     if not exchange.options.report or event_body(data) is None:
         return event
-    return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
+    return with_data(event, encoded(exchange.wire.with_report(read_object(data), dumped(report.body()))))
 
 
 def _off(reason: str) -> MemoryReport:

@@ -70,6 +70,7 @@ class ToolLoop:
         self, exchange: GatewayExchange, rounds: Rounds, request: _Request, hidden: frozenset[Quoted]
     ) -> None:
         self._exchange, self._rounds, self._request = exchange, rounds, request
+        rounds.is_offered = True
         recalled = exchange.report.recalled
         self._scopes = {scope for scope, _ in hidden}  # that it quotes
         self._shown = frozenset(seq for scope, seq in hidden if not scope)
@@ -203,16 +204,15 @@ class ToolLoop:
         return quotation(passages.text) if passages.evidence else passages.text
 
 
-async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
+async def tool_loop(exchange: GatewayExchange, rounds: Rounds, content: str) -> ToolLoop | None:
     """Return the loop for a request that is to have the tool; None if it is not, or cannot.
 
-    `content` is the request without the tool.
+    `content` is the request without the tool; `rounds` are those of its answer.
     """
     if exchange.options.mode is MemoryMode.CONTEXT or not exchange.options.enable_retrieval:
         return None
     body, services = exchange.body, exchange.services
-    rounds = exchange.wire.rounds(body)
-    if rounds is None or not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
+    if not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
         exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
         return None
     looking = services.background.start(_hidden(exchange))
