@@ -108,9 +108,6 @@ class _MessageRounds(ListedRounds):
             return {}
         return {**self.answer(), "stop_reason": self._shown_stop(stop)}
 
-    def words(self) -> str:
-        return "".join(text(block.get("text")) for block in (*self._seen, *self.visible()))
-
     def elements(self) -> list[str]:
         blocks = [
             {**block, "input": _object(block.get("input"))} if self.is_call(block) else block

@@ -178,9 +178,6 @@ class _ChatRounds(Rounds):
     def _all_text(self) -> str:
         return "\n\n".join([*self._earlier, *filter(None, [self._message.text])])
 
-    def words(self) -> str:
-        return "".join([*self._earlier, self._message.text])
-
     def elements(self) -> list[str]:
         calls = {"tool_calls": self._message.calls} if self._message.calls else {}
         return [dumped({"role": "assistant", "content": None, **self._message.fields, **calls})]

@@ -136,10 +136,6 @@ class _ResponseRounds(ListedRounds):
         self._end(answer)
         return self._shown(answer)
 
-    def words(self) -> str:
-        """Empty: hidden items are put beside the client's, and need not be compared with them."""
-        return ""
-
     def elements(self) -> list[str]:
         return self._sent(self.in_order())
 

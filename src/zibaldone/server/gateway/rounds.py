@@ -72,7 +72,7 @@ class HiddenTurn:
     last: tuple[str, ...]  # of the last one
     results: tuple[str, ...]  # of the tool's calls in the last one
     lead: int  # elements of the last one that the client has before its first call
-    words: str  # text that the client got, without white space
+    words: str  # of the client's turn with its first call, without white space
     quoted: frozenset[tuple[str, int]]  # all messages shown to the model: scope and seq
 
 
@@ -151,10 +151,6 @@ class Rounds(ABC):
     def used(self) -> dict[str, Any]:
         """Return the usage of all rounds as the answer's member; none for the first, which has its own."""
         return {"usage": added(self.spent, self.usage)} if self.spent else {}
-
-    @abstractmethod
-    def words(self) -> str:
-        """Return all text that the client got."""
 
     @abstractmethod
     def elements(self) -> list[str]:

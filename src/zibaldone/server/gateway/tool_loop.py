@@ -35,7 +35,7 @@ from zibaldone.server.gateway.json_body import (
 )
 from zibaldone.server.gateway.loops import Quoted, id_key, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
-from zibaldone.server.gateway.turns import WireTurn, without_thoughts
+from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.server.gateway.upstream import UpstreamAnswer, media_type, relayed, split, whole
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
@@ -166,15 +166,18 @@ class ToolLoop:
             self._appended += rounds.elements() + rounds.as_elements(results)
             self._unseen += rounds.unseen() + rounds.as_elements(results)
             return
+        call_id = rounds.client_calls[0]
+        answer = self._exchange.wire.answer(rounds.answer())
+        calling = (turn for turn in answer if call_id in _call_ids(turn, results=False))
         turn = HiddenTurn(
             earlier=tuple(self._unseen),
             last=tuple(rounds.unseen()),
             results=tuple(results),
             lead=rounds.lead,
-            words=_without_spaces(without_thoughts(rounds.words())),
+            words=next((_words(turn) for turn in calling), ""),
             quoted=self._found,
         )
-        key = id_key(scope, self._exchange.admitted.session, rounds.client_calls[0])
+        key = id_key(scope, self._exchange.admitted.session, call_id)
         services.hidden.put(key, scope.user, turn.quoted, turn)
 
     async def _search(self, call: ToolCall, number: int) -> str:
@@ -240,7 +243,7 @@ async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
         for call_id in _call_ids(turn, results=continues):
             key = id_key(exchange.scope, exchange.admitted.session, call_id)
             kept = await exchange.services.hidden.find(key)
-            if kept is not None and kept.words in ("", _without_spaces(turn.message.content)):
+            if kept is not None and kept.words in ("", _words(turn)):
                 hidden[turn.place] = kept
     return hidden
 
@@ -276,8 +279,8 @@ def _arguments(given: str) -> dict[str, Any]:
     return {name: value for name, value in read.items() if name in known}
 
 
-def _without_spaces(words: str) -> str:
-    return "".join(words.split())
+def _words(turn: WireTurn) -> str:
+    return "".join(turn.message.content.split())
 
 
 def _with_content(answer: UpstreamAnswer, data: bytes) -> UpstreamAnswer:
