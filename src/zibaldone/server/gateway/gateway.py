@@ -25,7 +25,6 @@ from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, 
 from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
-from zibaldone.server.gateway.rounds import Rounds
 from zibaldone.server.gateway.scope import memory_options, memory_scope
 from zibaldone.server.gateway.tool_loop import ToolLoop, tool_loop
 from zibaldone.server.gateway.upstream import (
@@ -123,21 +122,15 @@ class Gateway:
             principal.read_only,
         )
         content = await exchange.admit()
-        rounds = wire.rounds(body)
-        loop = await tool_loop(exchange, rounds, content)
+        loop = await tool_loop(exchange, content)
         try:
-            return await self._answering(request, exchange, rounds, encoded(content), loop)
+            return await self._answering(request, exchange, encoded(content), loop)
         except Problem:
             await exchange.record_question()
             raise
 
     async def _answering(
-        self,
-        request: Request,
-        exchange: GatewayExchange,
-        rounds: Rounds,
-        content: bytes,
-        loop: ToolLoop | None,
+        self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
     ) -> Response:
         """Answer the client; after an error or an unreadable answer, only the question is stored."""
         wire, report = exchange.wire, exchange.report
@@ -155,7 +148,7 @@ class Gateway:
         if kind == "application/json":
             return await _whole(response, exchange, wire)
         events = split(response) if loop is None else loop.events(response, again)
-        stream = _answered(response, events, exchange, rounds)
+        stream = _answered(response, events, exchange)
         begun = stream if loop is None else await unless_gone(request, _begun(stream))
         return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
 
@@ -225,14 +218,11 @@ async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: Wire
 
 
 async def _answered(
-    response: UpstreamAnswer,
-    source: AsyncIterator[list[bytes]],
-    exchange: GatewayExchange,
-    rounds: Rounds,
+    response: UpstreamAnswer, source: AsyncIterator[list[bytes]], exchange: GatewayExchange
 ) -> AsyncIterator[bytes]:
     """Yield the events of an answer as they come; before the last one, the answer is stored."""
     is_over = is_broken = False
-    wire = exchange.wire
+    rounds = exchange.rounds
     try:
         async for events in source:
             passed = b""
@@ -244,22 +234,20 @@ async def _answered(
                         rounds.add(body)
                     failed = body.get("type") == "response.failed"
                     is_broken = is_broken or failed or body.get("error") is not None
-                is_over = is_over or data == DONE or (body is not None and wire.is_end(body))
+                is_over = is_over or data == DONE or (body is not None and exchange.wire.is_end(body))
                 if data and is_over:
                     if passed:
                         yield passed
                         passed = b""
-                    turns = wire.answer(rounds.answer())
-                    await exchange.record(turns, _answer_id(body), is_partial=is_broken)
+                    await exchange.record(exchange.answer_so_far(), _answer_id(body), is_partial=is_broken)
                     yield _last_event(event, data, exchange)
                 else:
                     passed += event
             if passed:
                 yield passed
-        # The stream ended without an end event.
-        await exchange.record(wire.answer(rounds.answer()), None, is_partial=True)
+        await exchange.record(exchange.answer_so_far(), None, is_partial=True)  # there was no end event
     finally:
-        exchange.leave(wire.answer(rounds.answer()))
+        exchange.leave(exchange.answer_so_far())
         await source.aclose()  # type: ignore[attr-defined] # a generator
         await response.aclose()
 

@@ -66,11 +66,9 @@ class _Request:
 class ToolLoop:
     """The tool loop of one exchange; `content` is the first request."""
 
-    def __init__(
-        self, exchange: GatewayExchange, rounds: Rounds, request: _Request, hidden: frozenset[Quoted]
-    ) -> None:
-        self._exchange, self._rounds, self._request = exchange, rounds, request
-        rounds.is_offered = True
+    def __init__(self, exchange: GatewayExchange, request: _Request, hidden: frozenset[Quoted]) -> None:
+        self._exchange, self._rounds, self._request = exchange, exchange.rounds, request
+        self._rounds.is_offered = True
         recalled = exchange.report.recalled
         self._scopes = {scope for scope, _ in hidden}  # that it quotes
         self._shown = frozenset(seq for scope, seq in hidden if not scope)
@@ -167,7 +165,7 @@ class ToolLoop:
             self._unseen += rounds.unseen() + rounds.as_elements(results)
             return
         call_id = rounds.client_calls[0]
-        answer = self._exchange.wire.answer(rounds.answer())
+        answer = self._exchange.answer_so_far()
         calling = (turn for turn in answer if call_id in _call_ids(turn, results=False))
         turn = HiddenTurn(
             earlier=tuple(self._unseen),
@@ -207,14 +205,14 @@ class ToolLoop:
         return quotation(passages.text) if passages.evidence else passages.text
 
 
-async def tool_loop(exchange: GatewayExchange, rounds: Rounds, content: str) -> ToolLoop | None:
+async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     """Return the loop for a request that is to have the tool; None if it is not, or cannot.
 
-    `content` is the request without the tool; `rounds` are those of its answer.
+    `content` is the request without the tool.
     """
     if exchange.options.mode is MemoryMode.CONTEXT or not exchange.options.enable_retrieval:
         return None
-    body, services = exchange.body, exchange.services
+    body, services, rounds = exchange.body, exchange.services, exchange.rounds
     if not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
         exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
         return None
@@ -225,7 +223,7 @@ async def tool_loop(exchange: GatewayExchange, rounds: Rounds, content: str) -> 
     if (real := await services.renamed.find(id_key(exchange.scope, before))) is not None:
         content = read_object(encoded(content)).rewritten({"previous_response_id": dumped(real)})
     request = await read_apart(len(content), _request, content, rounds, hidden)
-    return ToolLoop(exchange, rounds, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
+    return ToolLoop(exchange, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
 
 
 def _takes_ours(tools: object) -> bool:
