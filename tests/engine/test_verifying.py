@@ -16,7 +16,7 @@ from hashlib import blake2b
 import pytest
 
 from zibaldone import Config, InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
-from zibaldone.engine.verification.needles import TextNeedles, normalized
+from zibaldone.engine.verification.needles import normalized
 from zibaldone.engine.verification.receipts import read_receipt
 from zibaldone.storage.raw_files import PIECE_BYTES
 from zibaldone.testing import HashEmbedder
@@ -418,23 +418,12 @@ def test_recordings_of_a_model(opened, tmp_path):
     assert left.where.startswith(f"{folder}/task/1.md")
 
 
-def test_short_texts_and_rare_words():
-    """A short text is looked for whole; of a longer one words that are no common ones, too."""
-
-    def tokens(words):
-        return [2 if word == "zbigniew" else 1 for word in words]
-
-    needles = TextNeedles(["pin 4711-0815", "ok", "We met Zbigniew there"], tokens)
-    assert needles.first_in(b"\0\0PIN: 4711 0815\0").words == "pin 4711 0815"
-    assert needles.first_in(b"xxZbigniewski").words == "zbigniew"
-    assert needles.first_in(b"ok ok ok") is None
-    needles.excuse(["Zbigniew, and my pin"])
-    assert needles.first_in(b"zbigniew") is None
-    assert needles.first_in(b"pin 4711 0815") is not None
-
-
-def test_texts_too_short_to_look_for(memory):
-    """They are counted: that nothing is left says nothing of them."""
-    memory.add(["Code 99", "Größe 7!", "PIN 4711"], user="ann", session="a")
+def test_short_texts(memory):
+    """Of eight bytes on they are looked for whole; shorter ones are counted, as nothing is said of them."""
+    texts = ["Code 99", "Größe 7!", "PIN 4711"]
+    memory.add(texts, user="ann", session="a")
     receipt = memory.forget(user="ann", everything=True)
-    assert memory.admin.verify(receipt, texts=["Code 99", "Größe 7!", "PIN 4711"]).too_short == 1
+    (memory.path / "notes.bak").write_bytes(b"\0\0pin: 4711\0code 99\0")
+    verified = memory.admin.verify(receipt, texts=texts)
+    assert [left.words for left in verified.leftovers] == ["pin 4711"]
+    assert verified.too_short == 1

@@ -27,7 +27,7 @@ from zibaldone.server.gateway.rounds import (
     ListedRounds,
     Rounds,
 )
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import WireFormat
 
 
 class AnthropicMessages(WireFormat):
@@ -44,30 +44,14 @@ class AnthropicMessages(WireFormat):
     def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
         return [{"role": "assistant", "content": body.get("content")}]
 
-    def reader(self) -> AnswerReader:
-        return _MessageReader(self)
-
-    def rounds(self, body: JsonObject) -> Rounds | None:  # noqa: ARG002
+    def rounds(self, body: JsonObject) -> Rounds:  # noqa: ARG002
         return _MessageRounds()
 
-
-class _MessageReader(AnswerReader):
-    def __init__(self, wire: WireFormat) -> None:
-        super().__init__(wire)
-        self._blocks: dict[int, dict[str, Any]] = {}
-
-    def read(self, event: Mapping[str, Any]) -> None:
-        """Complete before `message_stop`, of which clients keep no member of ours."""
-        kind, place = event.get("type"), index(event.get("index"))
-        if kind == "content_block_start":
-            self._blocks[place] = dict(mapping(event.get("content_block")))
-        elif kind == "content_block_delta":
-            _extend(self._blocks.setdefault(place, {}), mapping(event.get("delta")))
+    def is_end(self, event: Mapping[str, Any]) -> bool:
+        """Before `message_stop`, of which clients keep no member of ours."""
+        kind = event.get("type")
         stopped = kind == "message_delta" and mapping(event.get("delta")).get("stop_reason")
-        self.is_complete = bool(stopped) or kind == "message_stop"
-
-    def body(self) -> Mapping[str, Any]:
-        return {"content": [block for _, block in sorted(self._blocks.items())]}
+        return bool(stopped) or kind == "message_stop"
 
 
 class _MessageRounds(ListedRounds):
@@ -77,22 +61,29 @@ class _MessageRounds(ListedRounds):
     no_calls = '{"type":"none"}'
     good_ends = ("tool_use", "end_turn", "stop_sequence")
     place_name = "index"
+    parts_name = "content"
     thoughts = ("thinking", "redacted_thinking")
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         return part.get("type") == "tool_use"
 
+    def add(self, body: Mapping[str, Any]) -> None:
+        kind, place = body.get("type"), index(body.get(self.place_name))
+        if kind == "content_block_start":
+            self._parts[place] = dict(mapping(body.get("content_block")))
+        elif kind == "content_block_delta":
+            _extend(self._parts.setdefault(place, {}), mapping(body.get("delta")))
+
     def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         kind = body.get("type")
+        self.add(body)
         if kind == "message_start":
             self.usage = mapping(mapping(body.get("message")).get("usage"))
             self._opening += [event] if self.is_first else []
             return []
         if kind == "content_block_start":
-            self.begin_part(index(body.get(self.place_name)), mapping(body.get("content_block")))
-            return self.put(event, body)
-        if kind in ("content_block_delta", "content_block_stop"):
-            _extend(self._parts.setdefault(index(body.get(self.place_name)), {}), mapping(body.get("delta")))
+            self.begin_part(index(body.get(self.place_name)))
+        if self.place_name in body:
             return self.put(event, body)
         if kind == "message_delta":
             delta, usage = mapping(body.get("delta")), mapping(body.get("usage"))
@@ -115,10 +106,7 @@ class _MessageRounds(ListedRounds):
         self.end(stop)
         if not (self.spent or self._seen or self.calls):
             return {}
-        return {"content": [*self._seen, *self.visible()], "stop_reason": self._shown_stop(stop)}
-
-    def words(self) -> str:
-        return "".join(text(block.get("text")) for block in (*self._seen, *self.visible()))
+        return {**self.answer(), "stop_reason": self._shown_stop(stop)}
 
     def elements(self) -> list[str]:
         blocks = [

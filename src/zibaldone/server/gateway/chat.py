@@ -7,7 +7,7 @@ from typing import Any
 
 from zibaldone.server.gateway.json_body import JsonObject, Splice, dumped, index, mapping, sequence, text
 from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, Rounds, ToolCall, changed_event
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import WireFormat
 
 _KEPT = ("role", "content", "name", "tool_calls", "tool_call_id", "refusal")  # of a message
 
@@ -29,12 +29,11 @@ class ChatCompletions(WireFormat):
         """Only the first choice: the next request shows which one the client took."""
         return [mapping(choice).get("message") for choice in sequence(body.get("choices"))[:1]]
 
-    def reader(self) -> AnswerReader:
-        return _ChatReader(self)
+    def rounds(self, body: JsonObject) -> Rounds:  # noqa: ARG002
+        return _ChatRounds()
 
-    def rounds(self, body: JsonObject) -> Rounds | None:
-        """None for several choices, and for the older `functions`."""
-        return _ChatRounds() if body["n"] in (None, 1) and not body["functions"] else None
+    def is_end(self, event: Mapping[str, Any]) -> bool:
+        return bool(_first_choice(event).get("finish_reason"))
 
 
 class _ChatMessage:
@@ -80,25 +79,6 @@ class _ChatMessage:
         return call
 
 
-class _ChatReader(AnswerReader):
-    """Reads the first choice alone."""
-
-    def __init__(self, wire: WireFormat) -> None:
-        super().__init__(wire)
-        self._message = _ChatMessage()
-
-    def read(self, event: Mapping[str, Any]) -> None:
-        for choice in map(mapping, sequence(event.get("choices"))):
-            if index(choice.get("index")) == 0:
-                self._message.add(mapping(choice.get("delta")))
-                self.is_complete = bool(choice.get("finish_reason"))
-
-    def body(self) -> Mapping[str, Any]:
-        calls = [{**call, "id": text(call.get("id")), "type": "function"} for call in self._message.calls]
-        message = {**self._message.fields, "role": "assistant", "tool_calls": calls or None}
-        return {"choices": [{"message": message}]}
-
-
 class _ChatRounds(Rounds):
     """Rounds of chat completions: one message each."""
 
@@ -117,12 +97,16 @@ class _ChatRounds(Rounds):
         self._message = _ChatMessage()
         super().next(is_last=is_last)
 
+    def can_go_on(self, body: JsonObject) -> bool:
+        """False for several choices, and for the older `functions`."""
+        return body["n"] in (None, 1) and not body["functions"] and super().can_go_on(body)
+
     @property
     def calls(self) -> list[ToolCall]:
         return [
             ToolCall(text(call.get("id")), text(mapping(call.get("function")).get("arguments")))
             for call in self._message.calls
-            if _is_ours(call)
+            if self._is_ours(call)
         ]
 
     @property
@@ -131,7 +115,14 @@ class _ChatRounds(Rounds):
 
     @property
     def _client_calls(self) -> list[dict[str, Any]]:
-        return [call for call in self._message.calls if not _is_ours(call)]
+        return [call for call in self._message.calls if not self._is_ours(call)]
+
+    def _is_ours(self, call: Mapping[str, Any]) -> bool:
+        return self.is_offered and mapping(call.get("function")).get("name") == TOOL
+
+    def add(self, body: Mapping[str, Any]) -> None:
+        """Add the first choice alone."""
+        self._message.add(mapping(_first_choice(body).get("delta")))
 
     def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
         """Later rounds keep the id of the first one, by which clients gather chunks."""
@@ -170,16 +161,22 @@ class _ChatRounds(Rounds):
         self.end(finish or "stop")
         if not (self.spent or self._earlier or self.calls):
             return {}
-        texts = [*self._earlier, *filter(None, [self._message.text])]
-        shown = {**message, "content": "\n\n".join(texts) or None}
+        shown = {**message, "content": self._all_text() or None}
         shown.pop("tool_calls", None)
         if own := self._client_calls:
             shown["tool_calls"] = own
         shown_finish = self.shown_end(finish, "tool_calls", "stop")
         return {"choices": [{**choice, "message": shown, "finish_reason": shown_finish}]}
 
-    def words(self) -> str:
-        return "".join([*self._earlier, self._message.text])
+    def answer(self) -> dict[str, Any]:
+        calls = [{**call, "id": text(call.get("id")), "type": "function"} for call in self._client_calls]
+        message = {**self._message.fields, "role": "assistant", "tool_calls": calls or None}
+        if self._earlier:
+            message["content"] = self._all_text()
+        return {"choices": [{"message": message}]}
+
+    def _all_text(self) -> str:
+        return "\n\n".join([*self._earlier, *filter(None, [self._message.text])])
 
     def elements(self) -> list[str]:
         calls = {"tool_calls": self._message.calls} if self._message.calls else {}
@@ -212,5 +209,7 @@ class _ChatRounds(Rounds):
         return {**kept, "tool_calls": shown} if shown else kept
 
 
-def _is_ours(call: Mapping[str, Any]) -> bool:
-    return bool(mapping(call.get("function")).get("name") == TOOL)
+def _first_choice(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event's part of the first choice; the next request shows which one the client took."""
+    choices = map(mapping, sequence(event.get("choices")))
+    return next((choice for choice in choices if index(choice.get("index")) == 0), {})

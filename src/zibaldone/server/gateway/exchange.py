@@ -23,7 +23,7 @@ from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import LoopRecalls, MessageCache, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
-from zibaldone.server.gateway.rounds import HiddenTurn
+from zibaldone.server.gateway.rounds import HiddenTurn, Rounds
 from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
 from zibaldone.server.gateway.wire import WireFormat
@@ -108,10 +108,18 @@ class GatewayExchange:
     options: MemoryOptions
     read_only: bool
     report: MemoryReport = field(default_factory=MemoryReport)
+    rounds: Rounds = field(init=False)  # of the answer
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
+
+    def __post_init__(self) -> None:
+        self.rounds = self.wire.rounds(self.body)
+
+    def answer_so_far(self) -> list[WireTurn]:
+        """Return the turns that the rounds have read up to now."""
+        return self.wire.answer(self.rounds.answer())
 
     async def admit(self) -> str:
         """Return the body for the upstream with the recalled text, and begin to store the new turns."""

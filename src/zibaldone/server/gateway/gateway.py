@@ -37,7 +37,7 @@ from zibaldone.server.gateway.upstream import (
     split,
     whole,
 )
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import WireFormat
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
@@ -148,7 +148,7 @@ class Gateway:
         if kind == "application/json":
             return await _whole(response, exchange, wire)
         events = split(response) if loop is None else loop.events(response, again)
-        stream = _answered(response, events, exchange, wire.reader())
+        stream = _answered(response, events, exchange)
         begun = stream if loop is None else await unless_gone(request, _begun(stream))
         return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
 
@@ -218,13 +218,11 @@ async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: Wire
 
 
 async def _answered(
-    response: UpstreamAnswer,
-    source: AsyncIterator[list[bytes]],
-    exchange: GatewayExchange,
-    reader: AnswerReader,
+    response: UpstreamAnswer, source: AsyncIterator[list[bytes]], exchange: GatewayExchange
 ) -> AsyncIterator[bytes]:
     """Yield the events of an answer as they come; before the last one, the answer is stored."""
     is_over = is_broken = False
+    rounds = exchange.rounds
     try:
         async for events in source:
             passed = b""
@@ -232,23 +230,24 @@ async def _answered(
                 data = b"" if is_over else event_data(event)
                 body = event_body(data)
                 if body is not None:
-                    reader.read(body)
+                    if not rounds.is_offered:  # else the tool loop has added it
+                        rounds.add(body)
                     failed = body.get("type") == "response.failed"
                     is_broken = is_broken or failed or body.get("error") is not None
-                is_over = is_over or data == DONE or (body is not None and reader.is_complete)
+                is_over = is_over or data == DONE or (body is not None and exchange.wire.is_end(body))
                 if data and is_over:
                     if passed:
                         yield passed
                         passed = b""
-                    await exchange.record(reader.turns(), _answer_id(body), is_partial=is_broken)
-                    yield _last_event(event, data, exchange, reader)
+                    await exchange.record(exchange.answer_so_far(), _answer_id(body), is_partial=is_broken)
+                    yield _last_event(event, data, exchange)
                 else:
                     passed += event
             if passed:
                 yield passed
-        await exchange.record(reader.turns(), None, is_partial=True)  # the stream ended without an end event
+        await exchange.record(exchange.answer_so_far(), None, is_partial=True)  # there was no end event
     finally:
-        exchange.leave(reader.turns())
+        exchange.leave(exchange.answer_so_far())
         await source.aclose()  # type: ignore[attr-defined] # a generator
         await response.aclose()
 
@@ -258,11 +257,11 @@ def _answer_id(body: Mapping[str, Any] | None) -> str | None:
     return None if body is None else text(mapping(body.get("response")).get("id")) or None
 
 
-def _last_event(event: bytes, data: bytes, exchange: GatewayExchange, reader: AnswerReader) -> bytes:
+def _last_event(event: bytes, data: bytes, exchange: GatewayExchange) -> bytes:
     report = exchange.report
     if not exchange.options.report or event_body(data) is None:
         return event
-    return with_data(event, encoded(reader.with_report(read_object(data), dumped(report.body()))))
+    return with_data(event, encoded(exchange.wire.with_report(read_object(data), dumped(report.body()))))
 
 
 def _off(reason: str) -> MemoryReport:

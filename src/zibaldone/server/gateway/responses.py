@@ -17,13 +17,14 @@ from zibaldone.server.gateway.json_body import (
     text,
 )
 from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, ListedRounds, Rounds
-from zibaldone.server.gateway.wire import AnswerReader, WireFormat
+from zibaldone.server.gateway.wire import WireFormat
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 _OF_TOOLS = ("type", "call_id", "name", "arguments", "input", "output")
 _OTHER_CALLS = ("computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request")
 _BEGINNINGS = ("response.created", "response.queued", "response.in_progress")
+_DELTAS = (".output_text.delta", ".refusal.delta", "_arguments.delta", "_call_input.delta")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -61,45 +62,11 @@ class Responses(WireFormat):
         conversation = body["conversation"]
         return text(conversation) or text(mapping(conversation).get("id")) or None
 
-    def reader(self) -> AnswerReader:
-        return _ResponseReader(self)
-
-    def rounds(self, body: JsonObject) -> Rounds | None:
-        """None for a response in the background, and for a conversation that the upstream would add to."""
-        if body["background"] or self.conversation(body):
-            return None
+    def rounds(self, body: JsonObject) -> Rounds:
         return _ResponseRounds(stores=body["store"] is not False)
 
-
-class _ResponseReader(AnswerReader):
-    def __init__(self, wire: WireFormat) -> None:
-        super().__init__(wire)
-        self._items: dict[int, Mapping[str, Any]] = {}
-        self._texts: dict[int, str] = {}  # of unfinished items
-        self._ended: Mapping[str, Any] = {}  # the whole response
-
-    def read(self, event: Mapping[str, Any]) -> None:
-        kind, place = text(event.get("type")), index(event.get("output_index"))
-        if kind in ("response.output_item.added", "response.output_item.done"):
-            self._items[place] = mapping(event.get("item"))
-            self._texts.pop(place, None)
-        elif kind.endswith((".output_text.delta", ".refusal.delta", "_arguments.delta", "_call_input.delta")):
-            self._texts[place] = self._texts.get(place, "") + text(event.get("delta"))
-        self.is_complete = kind in _ENDS
-        if self.is_complete:
-            self._ended = mapping(event.get("response"))
-
-    def body(self) -> Mapping[str, Any]:
-        """The response that ended, or the items that came before it broke off."""
-        if sequence(self._ended.get("output")):
-            return self._ended
-        items = [
-            {**item, _CALLS.get(text(item.get("type")), "content"): self._texts[place]}
-            if self._texts.get(place)
-            else item
-            for place, item in sorted(self._items.items())
-        ]
-        return {"output": items}
+    def is_end(self, event: Mapping[str, Any]) -> bool:
+        return event.get("type") in _ENDS
 
     def with_report(self, event: JsonObject, report: str) -> str:
         """Put the member into the event's response."""
@@ -117,6 +84,7 @@ class _ResponseRounds(ListedRounds):
     good_ends = ("completed",)
     list_name = "input"
     place_name = "output_index"
+    parts_name = "output"
     thoughts = ("reasoning",)
 
     def __init__(self, *, stores: bool) -> None:
@@ -136,18 +104,27 @@ class _ResponseRounds(ListedRounds):
             self._number += 1
         return super().change(event, body, **changed)
 
+    def add(self, body: Mapping[str, Any]) -> None:
+        """Add an event; of an item that does not end there is what came of its text."""
+        kind, place = text(body.get("type")), index(body.get(self.place_name))
+        if kind in ("response.output_item.added", "response.output_item.done"):
+            self._parts[place] = dict(mapping(body.get("item")))
+        elif kind.endswith(_DELTAS) and (item := self._parts.get(place)):
+            name = _CALLS.get(text(item.get("type")), "content")
+            item[name] = text(item.get(name)) + text(body.get("delta"))
+        elif kind in _ENDS:
+            self._end(mapping(body.get("response")))
+
     def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
-        kind, place = body.get("type"), index(body.get(self.place_name))
+        kind = body.get("type")
+        self.add(body)
         if kind in _BEGINNINGS:
             self._begin(event, body)
             return []
         if kind == "response.output_item.added":
-            self.begin_part(place, mapping(body.get("item")))
-        elif kind == "response.output_item.done":
-            self._parts[place] = dict(mapping(body.get("item")))
+            self.begin_part(index(body.get(self.place_name)))
         elif kind in _ENDS:
             response = mapping(body.get("response"))
-            self._end(response)
             if self.goes_on:
                 return []
             return self.show(self.change(event, body, response=self._shown(response) | self.used()))
@@ -158,10 +135,6 @@ class _ResponseRounds(ListedRounds):
     def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         self._end(answer)
         return self._shown(answer)
-
-    def words(self) -> str:
-        """Empty: hidden items are put beside the client's, and need not be compared with them."""
-        return ""
 
     def elements(self) -> list[str]:
         return self._sent(self.in_order())
@@ -179,8 +152,9 @@ class _ResponseRounds(ListedRounds):
         return {"type": "function_call_output", "call_id": call_id, "output": words}
 
     def can_go_on(self, body: JsonObject) -> bool:
-        """A string is one item."""
-        return isinstance(body[self.list_name], list | str)
+        """A string is one item; what is in the background or in a conversation the upstream goes on with."""
+        is_whole = not (body["background"] or body["conversation"])
+        return is_whole and isinstance(body[self.list_name], list | str)
 
     def appended(self, body: JsonObject, elements: Sequence[str]) -> str:
         given = body[self.list_name]
@@ -238,7 +212,7 @@ class _ResponseRounds(ListedRounds):
             shown["id"] = self._opened
             self.renamed = text(self._opened), text(response.get("id"))
         if self._seen or self.calls:
-            shown["output"] = [*self._seen, *self.visible()]
+            shown |= self.answer()
         return shown
 
 

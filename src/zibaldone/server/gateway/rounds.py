@@ -1,8 +1,9 @@
-"""Answers of several rounds merged into one, without the calls of our tool.
+"""Answers as they come, and those of several rounds merged into one, without the calls of our tool.
 
 A round is one answer of the upstream. If it only calls our tool, another round follows. The client gets one
 answer: all text, its own calls, the usage of all rounds. Thoughts are held until the part that they lead to,
-and hidden with it: a client must send thoughts back, and cannot without their call.
+and hidden with it: a client must send thoughts back, and cannot without their call. Without the tool there is
+one round, and the client gets its events as they are.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class HiddenTurn:
     last: tuple[str, ...]  # of the last one
     results: tuple[str, ...]  # of the tool's calls in the last one
     lead: int  # elements of the last one that the client has before its first call
-    words: str  # text that the client got, without white space
+    words: str  # of the client's turn with its first call, without white space
     quoted: frozenset[tuple[str, int]]  # all messages shown to the model: scope and seq
 
 
@@ -84,6 +85,7 @@ class Rounds(ABC):
     list_name: ClassVar[str] = "messages"
 
     def __init__(self) -> None:
+        self.is_offered = False  # our tool: else a tool of this name is the client's
         self.is_last = False  # no round follows, whatever this one calls
         self.is_over = False
         self.ended_well = False
@@ -124,8 +126,16 @@ class Rounds(ABC):
         self._held = []
 
     @abstractmethod
+    def add(self, body: Mapping[str, Any]) -> None:
+        """Add an event of a stream to the round."""
+
+    @abstractmethod
     def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
-        """Read an event of a stream; returns the client's events for it, possibly none."""
+        """Add an event of a stream with our tool; returns the client's events for it, possibly none."""
+
+    @abstractmethod
+    def answer(self) -> dict[str, Any]:
+        """Return the client's answer so far, with the members that its turns are read from."""
 
     def whole(self, body: JsonObject) -> str:
         """Read a whole answer; returns the client's, for the case that no round follows."""
@@ -141,10 +151,6 @@ class Rounds(ABC):
     def used(self) -> dict[str, Any]:
         """Return the usage of all rounds as the answer's member; none for the first, which has its own."""
         return {"usage": added(self.spent, self.usage)} if self.spent else {}
-
-    @abstractmethod
-    def words(self) -> str:
-        """Return all text that the client got."""
 
     @abstractmethod
     def elements(self) -> list[str]:
@@ -198,6 +204,7 @@ class ListedRounds(Rounds):
     """Rounds of a format whose answers are lists of parts, with indexes in the stream."""
 
     place_name: ClassVar[str]
+    parts_name: ClassVar[str]  # the answer's member with the parts
     thoughts: ClassVar[tuple[str, ...]]  # types of parts
 
     def __init__(self) -> None:
@@ -219,7 +226,7 @@ class ListedRounds(Rounds):
 
     def is_ours(self, part: Mapping[str, Any]) -> bool:
         """True for a call of our tool."""
-        return self.is_call(part) and part.get("name") == TOOL
+        return self.is_offered and self.is_call(part) and part.get("name") == TOOL
 
     @property
     def calls(self) -> list[ToolCall]:
@@ -249,13 +256,16 @@ class ListedRounds(Rounds):
                 held = []
         return shown if self.goes_on else shown + held
 
+    def answer(self) -> dict[str, Any]:
+        return {self.parts_name: [*self._seen, *self.visible()]}
+
     def change(self, event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
         """Return the event with other members; a format may change further ones."""
         return changed_event(event, body, **changed)
 
-    def begin_part(self, place: int, part: Mapping[str, Any]) -> None:
-        """Begin a part and choose its index at the client; then pass its events to `put`."""
-        self._parts[place] = dict(part)
+    def begin_part(self, place: int) -> None:
+        """Choose a new part's index at the client; then pass its events to `put`."""
+        part = self._parts[place]
         if self.is_ours(part):
             self._shown_at[place] = None
             return

@@ -35,7 +35,7 @@ from zibaldone.server.gateway.json_body import (
 )
 from zibaldone.server.gateway.loops import Quoted, id_key, may_read
 from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
-from zibaldone.server.gateway.turns import WireTurn, without_thoughts
+from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.server.gateway.upstream import UpstreamAnswer, media_type, relayed, split, whole
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
@@ -66,10 +66,9 @@ class _Request:
 class ToolLoop:
     """The tool loop of one exchange; `content` is the first request."""
 
-    def __init__(
-        self, exchange: GatewayExchange, rounds: Rounds, request: _Request, hidden: frozenset[Quoted]
-    ) -> None:
-        self._exchange, self._rounds, self._request = exchange, rounds, request
+    def __init__(self, exchange: GatewayExchange, request: _Request, hidden: frozenset[Quoted]) -> None:
+        self._exchange, self._rounds, self._request = exchange, exchange.rounds, request
+        self._rounds.is_offered = True
         recalled = exchange.report.recalled
         self._scopes = {scope for scope, _ in hidden}  # that it quotes
         self._shown = frozenset(seq for scope, seq in hidden if not scope)
@@ -165,15 +164,18 @@ class ToolLoop:
             self._appended += rounds.elements() + rounds.as_elements(results)
             self._unseen += rounds.unseen() + rounds.as_elements(results)
             return
+        call_id = rounds.client_calls[0]
+        answer = self._exchange.answer_so_far()
+        calling = (turn for turn in answer if call_id in _call_ids(turn, results=False))
         turn = HiddenTurn(
             earlier=tuple(self._unseen),
             last=tuple(rounds.unseen()),
             results=tuple(results),
             lead=rounds.lead,
-            words=_without_spaces(without_thoughts(rounds.words())),
+            words=next((_words(turn) for turn in calling), ""),
             quoted=self._found,
         )
-        key = id_key(scope, self._exchange.admitted.session, rounds.client_calls[0])
+        key = id_key(scope, self._exchange.admitted.session, call_id)
         services.hidden.put(key, scope.user, turn.quoted, turn)
 
     async def _search(self, call: ToolCall, number: int) -> str:
@@ -210,9 +212,8 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     """
     if exchange.options.mode is MemoryMode.CONTEXT or not exchange.options.enable_retrieval:
         return None
-    body, services = exchange.body, exchange.services
-    rounds = exchange.wire.rounds(body)
-    if rounds is None or not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
+    body, services, rounds = exchange.body, exchange.services, exchange.rounds
+    if not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
         exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
         return None
     looking = services.background.start(_hidden(exchange))
@@ -222,7 +223,7 @@ async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
     if (real := await services.renamed.find(id_key(exchange.scope, before))) is not None:
         content = read_object(encoded(content)).rewritten({"previous_response_id": dumped(real)})
     request = await read_apart(len(content), _request, content, rounds, hidden)
-    return ToolLoop(exchange, rounds, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
+    return ToolLoop(exchange, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
 
 
 def _takes_ours(tools: object) -> bool:
@@ -240,7 +241,7 @@ async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
         for call_id in _call_ids(turn, results=continues):
             key = id_key(exchange.scope, exchange.admitted.session, call_id)
             kept = await exchange.services.hidden.find(key)
-            if kept is not None and kept.words in ("", _without_spaces(turn.message.content)):
+            if kept is not None and kept.words in ("", _words(turn)):
                 hidden[turn.place] = kept
     return hidden
 
@@ -276,8 +277,8 @@ def _arguments(given: str) -> dict[str, Any]:
     return {name: value for name, value in read.items() if name in known}
 
 
-def _without_spaces(words: str) -> str:
-    return "".join(words.split())
+def _words(turn: WireTurn) -> str:
+    return "".join(turn.message.content.split())
 
 
 def _with_content(answer: UpstreamAnswer, data: bytes) -> UpstreamAnswer:

@@ -44,7 +44,7 @@ def wire_turns(shape: Mapping[str, Any], place: int = -1) -> list[WireTurn]:
     if role in UNSAID if isinstance(role, str) else "type" not in shape:
         return []
     if role == "assistant" and isinstance(shape.get("content"), str):
-        shape = {**shape, "content": without_thoughts(shape["content"])}
+        shape = {**shape, "content": _without_thoughts(shape["content"])}
     elif role == "user":
         shape = {**shape, "content": _own(shape.get("content"))}
     content = shape.get("content")
@@ -61,7 +61,7 @@ def wire_turns(shape: Mapping[str, Any], place: int = -1) -> list[WireTurn]:
     return [WireTurn(message, place, turn_key(message)) for message in kept]
 
 
-def without_thoughts(words: str) -> str:
+def _without_thoughts(words: str) -> str:
     """Return a model's text without its thoughts."""
     return _THOUGHTS.sub("", words)
 

@@ -37,12 +37,12 @@ class WireFormat(ABC):
         """Return the elements of a whole answer."""
 
     @abstractmethod
-    def reader(self) -> AnswerReader:
-        """Return a reader for one streamed answer."""
+    def rounds(self, body: JsonObject) -> Rounds:
+        """Return the rounds of a request's answer."""
 
     @abstractmethod
-    def rounds(self, body: JsonObject) -> Rounds | None:
-        """Return the rounds of a request that is offered our tool; None if it cannot be."""
+    def is_end(self, event: Mapping[str, Any]) -> bool:
+        """True for the event that ends an answer."""
 
     def elements(self, body: JsonObject) -> Sequence[Any]:
         """Return the elements of a request."""
@@ -55,6 +55,10 @@ class WireFormat(ABC):
     def answer(self, body: Mapping[str, Any]) -> list[WireTurn]:
         """Return the turns of a whole answer."""
         return self._turns((-1, element) for element in self.answered(body))
+
+    def with_report(self, event: JsonObject, report: str) -> str:
+        """Return the last event of an answer with `report` (JSON) as its member `memory`."""
+        return event.rewritten({"memory": report})
 
     def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
         """Return the changed members (JSON) of the body with `block` at the front of the turn at `place`.
@@ -79,31 +83,6 @@ class WireFormat(ABC):
 
     def _turns(self, elements: Iterable[tuple[int, Any]]) -> list[WireTurn]:
         return [turn for place, given in elements for turn in wire_turns(self.shape(mapping(given)), place)]
-
-
-class AnswerReader(ABC):
-    """Assembles an answer from the events of its stream."""
-
-    is_complete: bool = False  # the last event that was read ended the answer
-
-    def __init__(self, wire: WireFormat) -> None:
-        self._wire = wire
-
-    @abstractmethod
-    def read(self, event: Mapping[str, Any]) -> None:
-        """Read one event."""
-
-    @abstractmethod
-    def body(self) -> Mapping[str, Any]:
-        """Return the answer so far, as it would be whole."""
-
-    def turns(self) -> list[WireTurn]:
-        """Return the answer's turns so far."""
-        return self._wire.answer(self.body())
-
-    def with_report(self, event: JsonObject, report: str) -> str:
-        """Return the last event with `report` (JSON) as its member `memory`."""
-        return event.rewritten({"memory": report})
 
 
 def _before_text(message: JsonObject, block: str, part_type: str) -> list[Splice]:
