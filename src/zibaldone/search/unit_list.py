@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import chain, compress
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
 _NUMBERS = (*_NAMES, "seq", "part", "tokens", "start", "is_dated", "offset_s", "time")  # one of each unit
 
 
-class UnitList(Sequence[Unit]):
+class UnitList:
     """Grows at its end."""
 
     def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
@@ -36,14 +35,7 @@ class UnitList(Sequence[Unit]):
         """Number of units."""
         return self._saved_rows + len(self._units)
 
-    @overload
-    def __getitem__(self, row: int) -> Unit: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Unit]: ...
-    def __getitem__(self, row: int | slice) -> Unit | list[Unit]:
-        if isinstance(row, slice):
-            return [self[at] for at in range(*row.indices(len(self)))]
-        row = range(len(self))[row]
+    def __getitem__(self, row: int) -> Unit:
         if self.packed is None or row >= len(self.packed):
             return self._units[row - self._saved_rows]
         if row not in self._unpacked:
