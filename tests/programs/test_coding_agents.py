@@ -20,16 +20,15 @@ env_key = "FAKE_KEY"
 wire_api = "responses"
 """
 OPENCODE = """{{
-  // mine
   "$schema": "https://opencode.ai/config.json",
   "provider": {{
     "fake": {{
       "npm": "@ai-sdk/openai-compatible",
       "options": {{"baseURL": "{url}", "apiKey": "none"}},
-      "models": {{"fake": {{}}}},
-    }},
+      "models": {{"fake": {{}}}}
+    }}
   }},
-  "model": "fake/fake",
+  "model": "fake/fake"
 }}
 """
 HERMES = """model:
