@@ -1,6 +1,5 @@
 """Recognising, reading whole files, and who gets the messages."""
 
-import io
 import json
 import os
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from exports import read_file
 from zibaldone.errors import InvalidImport, UnknownName
-from zibaldone.importers import get, names, recognise
+from zibaldone.importers import get, names
 from zibaldone.importers.importing import NoUser, reading
 from zibaldone.importers.source import opened_source
 
@@ -90,14 +89,7 @@ def test_a_note_by_itself(tmp_path):
 
 def test_a_text_of_no_format_says_what_to_do(fault):
     """Whoever has a text that is no export is told how to store it."""
-    assert "name ends in .md, or added as a message: zibaldone add - <" in fault("Dear diary")
-
-
-def test_a_stream_of_no_format_is_no_file_to_read_from():
-    """What came through a pipe has no name that a shell could find."""
-    with opened_source(io.BytesIO(b"Dear diary"), "<stdin>") as source, pytest.raises(InvalidImport) as told:
-        recognise(source)
-    assert "added as a message: zibaldone add -. Tried" in str(told.value)
+    assert "name ends in .md, or added as a message (zibaldone add -)" in fault("Dear diary")
 
 
 def test_path_without_a_file(tmp_path):

@@ -47,16 +47,6 @@ class InHalves(NameColours):
     divisible = True
 
 
-def test_a_task_that_is_asked_again_in_halves_breaks_nothing():
-    """Its failures say that it was too big; those of one that is not are counted."""
-    model = ScriptedModel(["no JSON"] * 20)
-    asker = Asker(model, Meter(None, Ceilings()), STATIC)
-    halves, whole = InHalves("red"), NameColours("red")
-    assert [asker.ask(halves, user="ann").unusable for _ in range(4)] == [True] * 4
-    assert [asker.ask(whole, user="ann").unusable for _ in range(4)] == [True, True, True, False]
-    assert len(model.requests) == 14
-
-
 def test_a_task_that_was_cut_off_is_asked_in_halves_at_once():
     """To ask for a shorter answer would cost as much again; one that has no halves is asked for it."""
     cut = ChatReply("{", finish="length", prompt_tokens=10, completion_tokens=100)

@@ -45,17 +45,6 @@ def test_rests_grow_until_something_succeeds(seconds):
     assert breaker.resting("key") == ""
 
 
-def test_one_question_is_tried_after_a_rest(seconds):
-    """While its outcome is open the others rest; failures that were under way do not count twice."""
-    breaker = Breaker(seconds)
-    breaker.failed("key", reason="no", times=5)
-    breaker.failed("key", reason="no")
-    seconds.now += 30
-    assert breaker.resting("key") == ""
-    assert "6 failures in a row, the last of which was: no" in breaker.resting("key")
-    assert breaker.resting("another") == ""
-
-
 def test_a_slow_model_rests_for_ten_times_as_long_as_it_takes(task, seconds):
     """A rest that is over before anything else is done would spare nothing."""
 

@@ -12,16 +12,6 @@ def taught(*words):
     return made
 
 
-def test_a_term_is_the_mean_of_its_forms():
-    """Several forms of one term give one vector, whatever their order."""
-    one, other = Thesaurus(shared_static_embedder()), Thesaurus(shared_static_embedder())
-    for form in ("running", "runs"):
-        one.learn([(form, "run")])
-    for form in ("runs", "running"):
-        other.learn([(form, "run")])
-    assert one.near(["jogging"], 0.0) == other.near(["jogging"], 0.0) != []
-
-
 def test_what_is_unlearnt_is_gone_at_once():
     """Not only when the next question comes: its term is a word of a message."""
     made = taught("children", "tax")

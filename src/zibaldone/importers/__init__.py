@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from importlib import import_module
 from pathlib import Path
 
@@ -33,6 +32,12 @@ _IMPORTERS = {
     "csv": ("table", "NamedColumns"),
     "jsonl": ("jsonl", "JSONLines"),
 }
+
+
+_IF_KNOWN = "If it is one of the formats below all the same, name it (--format)."
+_IF_TEXT = (
+    "A text that is one note is imported when its name ends in .md, or added as a message (zibaldone add -)."
+)
 
 
 def names() -> tuple[str, ...]:
@@ -67,21 +72,10 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     if given.only is not None and is_json:
         check_json(given, given.only)
     tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in importers)
+    is_text = given.only is not None and not is_json
     raise InvalidImport(
-        f"{given.label}: is of no known format: {_described(given)}. {_advice(given, is_json=is_json)}"
+        f"{given.label}: is of no known format: {_described(given)}. {_IF_TEXT if is_text else _IF_KNOWN}"
         f" Tried {tried}"
-    )
-
-
-def _advice(source: ImportSource, *, is_json: bool) -> str:
-    """Advise what to do with an unknown source."""
-    if source.only is None or is_json:
-        return "If it is one of the formats below all the same, name it (--format)."
-    is_stream = source.label.startswith("<")  # such as <stdin>, and no file's name
-    file = "" if is_stream else f" < {shlex.quote(source.label)}"
-    return (
-        "A text that is one note is imported when its name ends in .md, or added as a message:"
-        f" zibaldone add -{file}."
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,17 +16,15 @@ from zibaldone.importers.document import Node
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import (
     TextReader,
-    check_text,
     elements,
     fields_before,
+    keys,
     lines,
-    not_utf8,
     parsed,
 )
 
 HEAD_BYTES = 1 << 18
 _LOOKED_THROUGH_BYTES = 64 * 2**20  # of a file of no known format, for what may be wrong with its JSON
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +42,9 @@ class Head:
 
 def head_of(source: ImportSource, name: str) -> Head:
     """Read the beginning of a file. Raises InvalidImport if it is not text."""
-    data, where = source.head(name, HEAD_BYTES), source.where(name)
-    check_text(data, where)
-    try:
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(data)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise not_utf8(error, f"{where}: line {line}") from error
-    text = text.lstrip()
-    if not text:
-        raise InvalidImport(f"{where}: is empty")
-    return Head(text, tuple(_first_keys(text)) if text[0] in "[{" else ())
+    reader = TextReader(io.BytesIO(source.head(name, HEAD_BYTES)), source.where(name))
+    begins = reader.begin()
+    return Head(reader.text[reader.at :], tuple(_first_keys(reader)) if begins in "[{" else ())
 
 
 def with_keys(source: ImportSource, names: Sequence[str], *keys: str) -> list[str]:
@@ -222,20 +213,11 @@ class Importer:
         raise NotImplementedError
 
 
-def _first_keys(text: str) -> Iterator[str]:
-    """Yield the keys of the text's first object, even if the text is cut off or damaged later."""
-    depth, base, previous = 0, 0, ""
-    for token in _TOKENS.finditer(text):
-        word = token.group()
-        if not base and word not in ("[", "{"):
-            return
-        if word in ("[", "{"):
-            depth += 1
-            base = base or (depth if word == "{" else 0)
-        elif word in ("]", "}"):
-            depth -= 1
-            if depth < base:
-                return
-        elif word == ":" and depth == base and previous.startswith('"'):
-            yield previous.strip('"')
-        previous = word
+def _first_keys(reader: TextReader) -> Iterator[str]:
+    """Yield the keys of the first object, as far as the reader can read them."""
+    with suppress(InvalidImport):
+        while reader.take("["):
+            pass
+        for key in keys(reader):
+            yield key
+            reader.value()

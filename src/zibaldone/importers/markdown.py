@@ -18,7 +18,7 @@ from zibaldone.importers.base import Conversation
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Importer
 from zibaldone.importers.source import ImportSource
-from zibaldone.importers.streaming import check_text, not_utf8
+from zibaldone.importers.streaming import lines
 
 _SUFFIXES = (".md", ".markdown")
 _FRONT = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -50,15 +50,10 @@ class Markdown(Importer):
 
 def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
     where = source.where(name)
-    with source.open(name) as stream:
-        data = stream.read(_MOST_BYTES + 1)
-    check_text(data, where)
-    if len(data) > _MOST_BYTES:
+    if source.entries[name].size_bytes > _MOST_BYTES:
         raise InvalidImport(f"{where}: has more than 16 MiB: no note does", where=where, why="is too large")
-    try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise not_utf8(error, where) from error
+    with source.open(name) as stream:
+        text = "\n".join(line for _, line in lines(stream, where))
     front = _FRONT.match(text)
     fields = _fields(front[1]) if front else {}
     body = text[front.end() :] if front else text

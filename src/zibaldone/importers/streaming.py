@@ -26,8 +26,7 @@ _SIGNATURES = {
     b"%PDF": "a PDF document",
 }
 _BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
-_WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")  # of JSON, as Python reads it
-_ESCAPE = re.compile(r"\\?u[0-9a-fA-F]{0,3}")  # one that is not whole
+_BEGUN = re.compile(r"-?|[-\\]?\w+")  # a word, an escape or a number of which the rest may be missing
 
 
 class TextReader:
@@ -55,12 +54,14 @@ class TextReader:
         last = self.text.rfind("\n", 0, self.at)
         self.before = self.at - last - 1 if last >= 0 else self.before + self.at
         if self._first:
-            check_text(data, self._where)
+            _check_text(data, self._where)
         try:
             decoded = self._decode(data, final=not data)
         except UnicodeDecodeError as error:
             line = self._decoded_lines + data.count(b"\n", 0, error.start)
-            raise not_utf8(error, f"{self._where}: line {line}") from error
+            where = f"{self._where}: line {line}"
+            why = f"byte {error.object[error.start]:#04x} is not UTF-8 text: convert the file to UTF-8"
+            raise InvalidImport(f"{where}: {why}", where=where, why=why) from error
         self._decoded_lines += decoded.count("\n")
         self._first, self.ended = False, not data
         self.text, self.at = self.text[self.at :] + decoded, 0
@@ -100,7 +101,7 @@ class TextReader:
             if end == len(self.text) and not self.ended and self.more():
                 continue  # a number may go on
             if _HALF.search(self.text, self.at, end):
-                value = json.loads(whole_characters(self.text[self.at : end]))
+                value = json.loads(_whole_characters(self.text[self.at : end]))
             self.at = end
             return value
 
@@ -148,7 +149,7 @@ def fields_before(stream: IO[bytes], where: str, key: str) -> dict[str, Any]:
     """The fields of the object that a file is, as far as they stand before a key."""
     reader = TextReader(stream, where)
     fields: dict[str, Any] = {}
-    for name in _keys(reader):
+    for name in keys(reader):
         if name == key:
             break
         fields[name] = reader.value()
@@ -166,7 +167,7 @@ def lines(stream: IO[bytes], where: str) -> Iterator[tuple[int, str]]:
             yield number, line.removesuffix("\r")
 
 
-def check_text(data: bytes, where: str) -> None:
+def _check_text(data: bytes, where: str) -> None:
     """Raise InvalidImport if the beginning of a file is not text."""
     for signature, kind in _SIGNATURES.items():
         if data.startswith(signature):
@@ -178,13 +179,7 @@ def check_text(data: bytes, where: str) -> None:
         raise InvalidImport(f"{where}: has NUL bytes: it is a binary file, or text that is not in UTF-8")
 
 
-def not_utf8(error: UnicodeDecodeError, where: str) -> InvalidImport:
-    """Build the error for bytes that are not UTF-8."""
-    why = f"byte {error.object[error.start]:#04x} is not UTF-8 text: convert the file to UTF-8"
-    return InvalidImport(f"{where}: {why}", where=where, why=why)
-
-
-def whole_characters(text: str) -> str:
+def _whole_characters(text: str) -> str:
     """Replace escapes of lone surrogates in JSON text, such as a cut-off title may have.
 
     It is written at the same width, so that the columns of later faults stay true.
@@ -195,7 +190,7 @@ def whole_characters(text: str) -> str:
 def parsed(text: str, where: str, line: int) -> Any:
     """Parse the JSON text of a line. Raises InvalidImport."""
     try:
-        return json.loads(whole_characters(text) if "\\u" in text else text)
+        return json.loads(_whole_characters(text) if "\\u" in text else text)
     except json.JSONDecodeError as error:
         raise _not_json(error, where, line, 0) from error
     except (ValueError, RecursionError) as error:
@@ -221,20 +216,15 @@ def _not_json(error: json.JSONDecodeError, where: str, line: int, before: int) -
 
 
 def _is_cut_off(error: json.JSONDecodeError) -> bool:
-    """True if the text is valid JSON as far as it goes."""
+    """True if the text may be valid JSON as far as it goes."""
     rest = error.doc[error.pos :].strip()
-    return (
-        not rest
-        or error.msg.startswith("Unterminated")
-        or any(word.startswith(rest) for word in (*_WORDS, "-"))
-        or (error.msg.startswith("Invalid \\u") and _ESCAPE.fullmatch(rest) is not None)
-    )
+    return error.msg.startswith("Unterminated") or _BEGUN.fullmatch(rest) is not None
 
 
 def _listed(reader: TextReader, at: str, path: tuple[str, ...]) -> Iterator[tuple[Any, str]]:
     """The elements of the list that begins here, or of the one under the keys of the object that does."""
     if path:
-        for key in _keys(reader):
+        for key in keys(reader):
             if key == path[0]:
                 yield from _listed(reader, f"{at}.{key}", path[1:])
             else:
@@ -244,7 +234,7 @@ def _listed(reader: TextReader, at: str, path: tuple[str, ...]) -> Iterator[tupl
         yield reader.value(), f"{at}[{number}]"
 
 
-def _keys(reader: TextReader) -> Iterator[str]:
+def keys(reader: TextReader) -> Iterator[str]:
     """Yield the keys of the object that begins here; the caller reads each value."""
     for _ in _members(reader, "{", "}"):
         key = reader.value()

@@ -7,7 +7,6 @@ has to be the same over SQLite and PostgreSQL.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from zibaldone.search.saved import SavedIndex, in_byte_order
+from zibaldone.text.keywords import inverse_frequency
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_RANGES = 4096  # of saved terms that are kept in mind: finding one takes as long as its postings
-_FARTHEST = 65_535  # between two rows of a saved term, in one number
 _TERM_BYTES, _POSTING_BYTES = 420, 9  # of a term: two arrays, their places in two tables, its letters
 K1, B = 1.2, 0.75  # BM25's usual constants (Robertson and Zaragoza 2009)
 
@@ -37,11 +36,6 @@ def damping(relative_lengths: Floats, k1: float = K1, b: float = B) -> Floats:
 def saturated(frequencies: Doubles, damped: Floats, k1: float = K1) -> Doubles:
     """BM25 of rows by how often they have a term, before its idf; `damped` is their `damping`."""
     return frequencies * (k1 + 1) / (frequencies + damped)
-
-
-def inverse_frequency(df: int, n: int) -> float:
-    """BM25's inverse document frequency, never negative, of a term that `df` of `n` rows have."""
-    return math.log(1 + (n - df + 0.5) / (df + 0.5))
 
 
 class LexicalIndex:
@@ -169,32 +163,35 @@ def _put(saved: SavedIndex, parts: Sequence[_Postings], first: int) -> None:
     rows, counts = (np.concatenate([getattr(p, name) for p in parts])[order] for name in ("rows", "counts"))
     sizes = np.bincount(term_of, minlength=len(terms))
     saved.put_texts("lexical.terms", terms)
-    saved["lexical.gaps"], counts, ends = _apart(rows.astype(np.int64) - first, counts, sizes)
+    ends = np.cumsum(sizes)
+    rows = rows.astype(np.int64) - first
+    distances, firsts = np.diff(rows, prepend=0), (ends - sizes)[sizes > 0]
+    distances[firsts] = rows[firsts]
+    saved.put_numbers("lexical.distances", distances)
     saved.put_numbers("lexical.counts", counts)
     saved.put_numbers("lexical.ends", ends)
 
 
 class _SavedPostings:
-    """Terms in the order of their bytes; of each, gaps[begin:end] and counts[begin:end]; see _apart."""
+    """Terms in the order of their bytes; of each, distances[begin:end] and counts[begin:end].
+
+    Distances are those of its rows from each other, the first from 0: small numbers take few bytes.
+    """
 
     def __init__(self, saved: SavedIndex, first: int) -> None:
         """`first` is the row of the index that is row 0 here."""
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
-        self._gaps, self._counts = saved["lexical.gaps"], saved["lexical.counts"]
+        self._distances, self._counts = saved["lexical.distances"], saved["lexical.counts"]
         self.first, self.end = first, first + len(saved["lexical.lengths"])
-        self._has_steps = self.end - first > _FARTHEST
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
     def all(self) -> _Postings:
         """All postings, by rows of the index."""
         ends = self._ends.astype(np.int64)
-        begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)[: len(ends)]
-        term_of = np.repeat(np.arange(len(ends)), ends - begins)
-        sums = np.cumsum(self._gaps, dtype=np.int64)
-        rows = sums - np.concatenate([[0], sums])[begins][term_of]
-        there = self._counts > 0
-        sizes = np.bincount(term_of[there], minlength=len(ends))
-        return _Postings(list(self._terms), sizes, rows[there] + self.first, self._counts[there])
+        sizes = np.diff(ends, prepend=0)
+        sums = np.concatenate([[0], np.cumsum(self._distances, dtype=np.int64)])
+        rows = sums[1:] - np.repeat(sums[ends - sizes], sizes)
+        return _Postings(list(self._terms), sizes, rows + self.first, self._counts)
 
     def keep(self, mask: npt.NDArray[np.bool_], moved: Ints) -> _SavedPostings:
         """Copy the rows of the index where the mask is true, which are now the rows `moved`."""
@@ -211,16 +208,12 @@ class _SavedPostings:
 
     def df(self, term: str) -> int:
         begin, end = self._range(term)
-        return int(np.count_nonzero(self._counts[begin:end])) if self._has_steps else end - begin
+        return end - begin
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         begin, end = self._range(term)
-        rows = np.cumsum(self._gaps[begin:end], dtype=np.int64) + self.first
-        counts = self._counts[begin:end].astype(np.float64)
-        if self._has_steps:
-            there = counts > 0
-            rows, counts = rows[there], counts[there]
-        return rows, counts
+        rows = np.cumsum(self._distances[begin:end], dtype=np.int64) + self.first
+        return rows, self._counts[begin:end].astype(np.float64)
 
     def _range(self, term: str) -> tuple[int, int]:
         known = self._ranges.get(term)
@@ -232,24 +225,6 @@ class _SavedPostings:
                 self._ranges.clear()
             self._ranges[term] = known
         return known
-
-
-def _apart(
-    rows: Ints, counts: npt.NDArray[np.integer[Any]], sizes: Ints
-) -> tuple[npt.NDArray[np.uint16], Ints, Ints]:
-    """Rows as their distances from each other, of each term the first from 0; counts; where each term ends.
-
-    A distance that is too far is gone in steps, of which all but the last have the count 0.
-    """
-    gaps = np.diff(rows, prepend=0)
-    firsts = (np.cumsum(sizes) - sizes)[sizes > 0]
-    gaps[firsts] = rows[firsts]
-    steps = 1 + np.maximum(gaps - 1, 0) // _FARTHEST
-    last = np.cumsum(steps) - 1
-    parts, often = np.full(int(steps.sum()), _FARTHEST), np.zeros(int(steps.sum()), dtype=np.int64)
-    parts[last], often[last] = gaps - _FARTHEST * (steps - 1), counts
-    ends = np.concatenate([[0], last + 1])[np.cumsum(sizes)]
-    return parts.astype(np.uint16), often, ends
 
 
 def _numbered(texts: Sequence[str]) -> tuple[list[str], Ints]:

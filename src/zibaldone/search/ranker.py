@@ -21,9 +21,10 @@ from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.confidence import SILENT, Coverage, confidence
 from zibaldone.search.dense import Matrix
-from zibaldone.search.lexical import Doubles, Floats, Ints, damping, inverse_frequency, saturated
+from zibaldone.search.lexical import Doubles, Floats, Ints, damping, saturated
 from zibaldone.search.question import LONG_DAYS, Aim, Mask, Question
 from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
+from zibaldone.text.keywords import inverse_frequency
 from zibaldone.text.words import words
 
 SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +16,8 @@ _LOOK_UP = 50  # texts are read in order in the time in which one of so many is 
 _TOGETHER = 16  # texts of a block: a third of their size, and 15 microseconds to read one
 
 
-class SavedTexts(Sequence[str]):
-    """Texts that are read one by one, when they are asked for."""
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
-        if not 0 <= place < len(self):
-            raise IndexError(place)
-        return _decoded(self._bytes(place))
-
-    @abstractmethod
-    def _bytes(self, place: int) -> bytes: ...
-
-
-class PackedTexts(SavedTexts):
-    """Short ones, such as words."""
+class PackedTexts:
+    """Short texts, such as words, each read when it is asked for."""
 
     def __init__(self, data: npt.NDArray[np.uint8], ends: AnyArray) -> None:
         """`data` are the UTF-8 bytes of all, `ends` (n,) where each ends."""
@@ -46,6 +27,9 @@ class PackedTexts(SavedTexts):
     def __len__(self) -> int:
         """Number of texts."""
         return len(self._ends)
+
+    def __getitem__(self, place: int) -> str:
+        return _decoded(self._bytes(place))
 
     def __iter__(self) -> Iterator[str]:
         """Texts in order."""
@@ -71,8 +55,8 @@ class PackedTexts(SavedTexts):
         return bytes(self._view[self._end[place - 1] if place else 0 : self._end[place]])
 
 
-class CompressedTexts(SavedTexts):
-    """Long ones, so many of them in a block."""
+class CompressedTexts:
+    """Long texts, so many of them in a block, each read when it is asked for."""
 
     def __init__(
         self, data: npt.NDArray[np.uint8], ends: AnyArray, counts: AnyArray, sizes: AnyArray
@@ -112,6 +96,9 @@ class CompressedTexts(SavedTexts):
     def __len__(self) -> int:
         """Number of texts."""
         return len(self.sizes)
+
+    def __getitem__(self, place: int) -> str:
+        return _decoded(self._bytes(place))
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> CompressedTexts:
         """Copy the texts where the mask (n,) is true; nothing of the others is in the copy's blocks."""

@@ -171,7 +171,7 @@ class _SavedTerms:
 
     def forms_of(self, place: int) -> list[str]:
         begin = int(self._ends[place - 1]) if place else 0
-        return self._forms[begin : int(self._ends[place])]
+        return [self._forms[at] for at in range(begin, int(self._ends[place]))]
 
     def all(self) -> Iterator[tuple[int, str, dict[str, int]]]:
         """(row, term, forms and the uses of each)."""

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import chain, compress
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +19,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNIT_BYTES, _SOURCE_BYTES, _DAYS_BYTES = 480, 40, 130
 _MOST_UNPACKED = 4096  # units of a saved index at a time: a recall reads a hundred
 _NAMES = ("kind", "session", "role", "name")  # few different ones in many units
-_NUMBERS = (*_NAMES, "seq", "part", "tokens", "start", "is_dated", "offset_s", "time")  # one of each unit
+_NUMBERS = (*_NAMES, "seq", "part", "tokens", "start", "is_dated", "offset_s", "time_us")  # one of each unit
 
 
-class UnitList(Sequence[Unit]):
+class UnitList:
     """Grows at its end."""
 
     def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
@@ -36,14 +35,7 @@ class UnitList(Sequence[Unit]):
         """Number of units."""
         return self._saved_rows + len(self._units)
 
-    @overload
-    def __getitem__(self, row: int) -> Unit: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[Unit]: ...
-    def __getitem__(self, row: int | slice) -> Unit | list[Unit]:
-        if isinstance(row, slice):
-            return [self[at] for at in range(*row.indices(len(self)))]
-        row = range(len(self))[row]
+    def __getitem__(self, row: int) -> Unit:
         if self.packed is None or row >= len(self.packed):
             return self._units[row - self._saved_rows]
         if row not in self._unpacked:
@@ -90,9 +82,6 @@ class UnitList(Sequence[Unit]):
         joined = _joined([self.packed.keep(rows).saved, new]) if self.packed and rows.any() else new
         for name in (*(f"unit.{name}" for name in _NUMBERS), "unit.further", "unit.days"):
             saved.put_numbers(name, joined[name])
-        times, numbers = np.unique(joined.numbers("unit.times_us")[joined["unit.time"]], return_inverse=True)
-        saved.put_numbers("unit.times_us", times)
-        saved.put_numbers("unit.time", numbers)
         for field in _NAMES:
             saved.put_names(f"unit.{field}s", joined.names(f"unit.{field}s"))
         saved.put_long_texts("unit.text", joined.long_texts("unit.text"))
@@ -111,8 +100,7 @@ def _saved_units(units: Sequence[Unit]) -> SavedIndex:
     offsets = [unit.time.utcoffset() or timedelta() for unit in units]
     saved["unit.offset_s"] = np.array([int(offset.total_seconds()) for offset in offsets], dtype=np.int64)
     times_us = [(unit.time - _EPOCH) // timedelta(microseconds=1) for unit in units]
-    saved["unit.times_us"] = np.array(times_us, dtype=np.int64)
-    saved["unit.time"] = np.arange(len(units))
+    saved["unit.time_us"] = np.array(times_us, dtype=np.int64)
     further = [(row, seq) for row, unit in enumerate(units) for seq in unit.sources[1:]]
     saved["unit.further"] = np.array(further, dtype=np.int64).reshape(-1, 2)
     days = [(row, *day) for row, unit in enumerate(units) for day in unit.days]
@@ -139,12 +127,6 @@ def _joined(parts: Sequence[SavedIndex]) -> SavedIndex:
         for of, start, end in zip(names, starts[:-1], starts[1:], strict=True):
             number_of = np.array([numbers[value] for value in of], dtype=np.int64)
             joined[f"unit.{field}"][start:end] = number_of[joined[f"unit.{field}"][start:end]]
-    times = [part.numbers("unit.times_us") for part in parts]
-    for start, end, before in zip(
-        starts[:-1], starts[1:], np.cumsum([0, *map(len, times[:-1])]), strict=True
-    ):
-        joined["unit.time"][start:end] += before
-    joined["unit.times_us"] = np.concatenate(times)
     joined.put_long_texts(
         "unit.text", CompressedTexts.joined([part.long_texts("unit.text") for part in parts])
     )
@@ -178,7 +160,6 @@ class PackedUnits:
         # Read in a tenth of an array's time.
         self._names = [(self._named[field], saved[f"unit.{field}"].data) for field in _NAMES]
         self._numbers = [saved[f"unit.{field}"].data for field in _NUMBERS[len(_NAMES) :]]
-        self._times_us = saved["unit.times_us"].data
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -191,7 +172,6 @@ class PackedUnits:
         left, moved = SavedIndex(), np.cumsum(mask) - 1
         for name in _NUMBERS:
             left[f"unit.{name}"] = self.saved[f"unit.{name}"][mask]
-        left["unit.times_us"] = self.saved["unit.times_us"].copy()
         for name in ("unit.further", "unit.days"):
             having = self.saved[name][mask[self.saved[name][:, 0].astype(np.int64)]].astype(np.int64)
             having[:, 0] = moved[having[:, 0]]
@@ -208,7 +188,7 @@ class PackedUnits:
 
     def times(self) -> tuple[npt.NDArray[np.float64], Ints]:
         """Seconds since 1970, and ordinals of the days."""
-        times_us = self.saved.numbers("unit.times_us")[self.saved["unit.time"]]
+        times_us = self.saved.numbers("unit.time_us")
         local_us = times_us + 1_000_000 * self.saved.numbers("unit.offset_s")
         return times_us / 1e6, local_us // (86_400 * 1_000_000) + _EPOCH.toordinal()
 
@@ -232,8 +212,7 @@ class PackedUnits:
         assert kind is not None  # only who has no name
         assert session is not None
         assert role is not None
-        seq, part, tokens, start, is_dated, offset_s, at = (int(numbers[row]) for numbers in self._numbers)
-        time_us = int(self._times_us[at])
+        seq, part, tokens, start, is_dated, offset_s, us = (int(numbers[row]) for numbers in self._numbers)
         zone = timezone(timedelta(seconds=offset_s)) if offset_s else UTC
         return Unit(
             sources=(seq, *(seq for (seq,) in self._further.of(row))),
@@ -244,7 +223,7 @@ class PackedUnits:
             session=session,
             role=role,
             name=name,
-            time=(_EPOCH + timedelta(microseconds=time_us)).astimezone(zone),
+            time=(_EPOCH + timedelta(microseconds=us)).astimezone(zone),
             days=tuple((first, last) for first, last in self._days.of(row)),
             start=start,
             is_dated=bool(is_dated),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -54,11 +55,10 @@ class Vocabulary(Mapping[str, int]):
     def __iter__(self) -> Iterator[str]:
         """Words, each once, in no order."""
         seen: set[str] = set()
-        for words in (self._uses, *(saved for saved, _ in self._saved)):
-            for word in words:
-                if word not in seen:
-                    seen.add(word)
-                    yield word
+        for word in chain(self._uses, *(words for words, _ in self._saved)):
+            if word not in seen:
+                seen.add(word)
+                yield word
 
     def __contains__(self, word: object) -> bool:
         return word in self._uses or any(words.place_of(str(word)) is not None for words, _ in self._saved)

@@ -8,9 +8,17 @@ from datetime import date
 import regex
 
 from zibaldone.core import Message
-from zibaldone.text.calendar import DAY, month_of, period
-from zibaldone.text.date_words import MONTHS, SEASONS, SHORT_MONTHS, WEEKDAYS
-from zibaldone.text.dates import Days, find_days
+from zibaldone.text.dates import (
+    DAY,
+    MONTHS,
+    SEASONS,
+    SHORT_MONTHS,
+    WEEKDAYS,
+    Days,
+    find_days,
+    month_of,
+    period,
+)
 from zibaldone.text.patterns import late
 
 _MONTHS = tuple(name.capitalize() for name in MONTHS)

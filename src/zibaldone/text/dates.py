@@ -27,39 +27,121 @@ for thirds.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, date
+from datetime import MAXYEAR, MINYEAR, date, timedelta
 
-from zibaldone.text.calendar import DAY, Span, monday, month_of, moved, next_weekday, one_day, period
-from zibaldone.text.date_words import (
-    AHEAD,
-    BACK,
-    DATE,
-    MONTH,
-    MONTHS,
-    NUMBER,
-    NUMBERS,
-    PREPOSITIONS,
-    SEASON,
-    SEASONS,
-    SHORT_MONTHS,
-    SHORT_WEEKDAYS,
-    STEPS,
-    UNIT,
-    WEEKDAY,
-    WEEKDAYS,
-    YEAR,
-    around,
-    least_and_most,
-    month_number,
-    season_of,
-    weekday_number,
+Span = tuple[date, date]  # the first and the last day
+DAY = timedelta(1)
+Groups = tuple[str, ...]  # of a rule's pattern; "" where a group took no part
+
+# The English words of dates.
+NUMBERS = {"a": (1, 1), "an": (1, 1), "couple": (2, 3), "few": (2, 5), "several": (3, 7)}
+NUMBERS |= {"one": (1, 1), "two": (2, 2), "three": (3, 3), "four": (4, 4), "five": (5, 5), "six": (6, 6)}
+NUMBERS |= {"seven": (7, 7), "eight": (8, 8), "nine": (9, 9), "ten": (10, 10), "twelve": (12, 12)}
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}  # the first month
+STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "next": 1, "coming": 1, "upcoming": 1}
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SHORT_WEEKDAYS = ("mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
+    *("november", "december"),
+)
+SHORT_MONTHS = ("jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec")
+PREPOSITIONS = (
+    *("in", "since", "during", "until", "till", "from", "by", "of", "before", "after", "around", "through"),
+    *("for", "between", "early", "mid", "late", "year"),
+)
+REST_OF_SENTENCE = r"\b[^.!?]*\Z"
+AHEAD = re.compile(
+    r"(?:'ll|\b(?:will|won't|gonna|going to|plan(?:s|ning)?|see you|can't wait|looking forward|until))"
+    + REST_OF_SENTENCE
+)
+BACK = re.compile(
+    r"(?:n't|\b(?:not|never|been|was|were|did|had|can|once|twice|times|\w{2,20}ed))" + REST_OF_SENTENCE
 )
 
-Groups = tuple[str, ...]  # of a rule's pattern; "" where a group took no part
+# Pieces of patterns. White space is bounded everywhere, so that no text makes the search quadratic.
+MONTH = rf"({'|'.join(MONTHS + SHORT_MONTHS)})(?![a-z])\.?"
+WEEKDAY = rf"({'|'.join(WEEKDAYS + SHORT_WEEKDAYS)})(?![a-z])"
+SEASON = rf"({'|'.join(SEASONS)})(?![a-z])"
+DATE = r"(\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:\s?[-–]\s?(\d{1,2})(?:st|nd|rd|th)?(?![\d:]))?"
+YEAR = r"((?:1[5-9]|20)\d\d)(?!\d|[.,]\d|\s?%)"
+UNIT = r"(day|night|week|weekend|month|year)s?\b"
+NUMBER = rf"((?:a\s)?(?:couple(?:\sof)?|few)|\d{{1,3}}|{'|'.join(NUMBERS)})"
+
+
+def one_day(day: date) -> Span:
+    """The range of one day."""
+    return day, day
+
+
+def month_of(year: int, month: int) -> Span:
+    """A whole month."""
+    return date(year, month, 1), date(year, month, monthrange(year, month)[1])
+
+
+def monday(day: date) -> date:
+    """The Monday of the week that the day is in."""
+    return day - day.weekday() * DAY
+
+
+def next_weekday(day: date, weekday: int, sign: int) -> date:
+    """The first such weekday after `day` (sign 1), or the latest before it (-1)."""
+    return day + sign * ((weekday - day.weekday()) * sign % 7 or 7) * DAY
+
+
+def moved(unit: str, day: date, n: int) -> date:
+    """`day` moved by n units; by months and years to the same day of the month, or to the month's last."""
+    if unit not in ("month", "year"):
+        return day + n * (7 if unit.startswith("week") else 1) * DAY
+    months = day.year * 12 + day.month - 1 + n * (12 if unit == "year" else 1)
+    year, month = months // 12, months % 12 + 1
+    return date(year, month, min(day.day, monthrange(year, month)[1]))
+
+
+def period(unit: str, day: date) -> Span:
+    """The week, the weekend of the week, the month or the year that `day` is in; else the day itself."""
+    if unit == "week":
+        return monday(day), monday(day) + 6 * DAY
+    if unit == "weekend":
+        return monday(day) + 5 * DAY, monday(day) + 6 * DAY
+    if unit == "month":
+        return month_of(day.year, day.month)
+    return (date(day.year, 1, 1), date(day.year, 12, 31)) if unit == "year" else one_day(day)
+
+
+def least_and_most(word: str) -> tuple[int, int]:
+    """The least and the most that a number word means."""
+    word = word.removesuffix("of").split()[-1]
+    return (int(word), int(word)) if word.isdecimal() else NUMBERS[word]
+
+
+def month_number(name: str) -> int:
+    """1 to 12, by the first three letters."""
+    return "janfebmaraprmayjunjulaugsepoctnovdec".index(name[:3]) // 3 + 1
+
+
+def weekday_number(name: str) -> int:
+    """0 (Monday) to 6, by the first three letters."""
+    return "montuewedthufrisatsun".index(name[:3]) // 3
+
+
+def season_of(year: int, season: str) -> Span:
+    """A season, by the northern calendar."""
+    first = date(year, SEASONS[season], 1)
+    return first, period("month", moved("month", first, 2))[1]
+
+
+def around(unit: str, day: date, count: str, sign: int) -> Span:
+    """Return the span of "two weeks ago" (sign -1) or "in a few days" (sign 1), counted from `day`."""
+    first, last = sorted(moved(unit, day, sign * n) for n in least_and_most(count))
+    if unit == "week":
+        return first - 3 * DAY, last + 3 * DAY
+    return period(unit, first)[0], period(unit, last)[1]
 
 
 @dataclass(frozen=True, slots=True)

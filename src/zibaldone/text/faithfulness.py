@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import regex
 
-from zibaldone.text.date_words import MONTHS
+from zibaldone.text.dates import MONTHS
 from zibaldone.text.names import names
 from zibaldone.text.patterns import late
 from zibaldone.text.sentences import sentences

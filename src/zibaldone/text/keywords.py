@@ -27,11 +27,13 @@ def keywords(texts: Iterable[str], df: Mapping[str, int], n: int, most: int) -> 
     `df` says in how many of the user's `n` earlier texts each term occurs.
     """
     counts, forms = term_forms(texts)
-    weight = {term: (1 + math.log(count)) * idf(df.get(term, 0), n) for term, count in counts.items()}
+    weight = {
+        term: (1 + math.log(count)) * inverse_frequency(df.get(term, 0), n) for term, count in counts.items()
+    }
     best = sorted(weight, key=lambda term: (-round(weight[term], 6), term))
     return [forms[term] for term in best[:most]]
 
 
-def idf(df: int, n: int) -> float:
-    """BM25's inverse document frequency of a term that `df` of `n` texts have; never negative."""
+def inverse_frequency(df: int, n: int) -> float:
+    """BM25's inverse document frequency, never negative, of a term that `df` of `n` texts have."""
     return math.log(1 + (n - df + 0.5) / (df + 0.5))

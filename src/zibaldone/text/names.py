@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from zibaldone.text.date_words import MONTHS, WEEKDAYS
+from zibaldone.text.dates import MONTHS, WEEKDAYS
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.words import STOP_WORDS, words
 

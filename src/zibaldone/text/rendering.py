@@ -29,7 +29,7 @@ from hashlib import blake2b
 from itertools import zip_longest
 
 from zibaldone.core import Citation, Evidence, Outdated
-from zibaldone.text.date_words import MONTHS, WEEKDAYS
+from zibaldone.text.dates import MONTHS, WEEKDAYS
 
 OMISSION = "…"
 STANDING_TITLE = "Always known:"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import regex
 
-from zibaldone.text.keywords import idf
+from zibaldone.text.keywords import inverse_frequency
 from zibaldone.text.names import is_party
 from zibaldone.text.words import STOP_WORDS, as_written, term_of
 
@@ -42,7 +42,9 @@ def telling(
                 here[term] = None
                 forms.setdefault(term, Counter())[word] += 1
         counts.update(here.keys())
-    weight = {term: count * (idf(df.get(term, 0), n) if n else 1.0) for term, count in counts.items()}
+    weight = {
+        term: count * (inverse_frequency(df.get(term, 0), n) if n else 1.0) for term, count in counts.items()
+    }
     best = sorted(weight, key=lambda term: -round(weight[term], 6))[: max(most, 0)]
     return [min(forms[term], key=lambda form: (-forms[term][form], form)) for term in best]
 

@@ -325,8 +325,9 @@ class UnitCache:
             after=slot.cursor,
             remade=self._remade,
         )
-        behind = index.units[first + len(read) : first + len(read) + 1]
-        if index.units[first : first + len(read)] == read and all(unit.seq > cursor for unit in behind):
+        end = first + len(read)
+        same = end <= len(index) and [index.units[row] for row in range(first, end)] == read
+        if same and (end == len(index) or index.units[end].seq > cursor):
             index.embed(first, vectors)
             slot.cursor, slot.tail_to = cursor, slot.tail_to if slot.tail_to > cursor else 0
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from zibaldone.errors import InvalidInput
+from zibaldone.importers.export import appearing_whole
 
 BACKUP = ".before-zibaldone"  # behind the name of a file
 _BEGIN, _END = "# zibaldone: begin", "# zibaldone: end"
@@ -184,16 +184,9 @@ def _write(path: Path, text: str, like: Path) -> None:
     """Put a file in place whole, with the rights of the one that is like it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = like.stat().st_mode & 0o777 if like.exists() else 0o644
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-            os.fchmod(file.fileno(), mode)
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    with appearing_whole(path) as file:
+        file.write(text.encode())
+        os.fchmod(file.fileno(), mode)
 
 
 def _remove_empty_folders(path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from zibaldone.models.base import Embedder, Tokenizer, Vectors
 from zibaldone.models.embedding import embed
-from zibaldone.text.keywords import idf, keywords, term_forms
+from zibaldone.text.keywords import inverse_frequency, keywords, term_forms
 from zibaldone.text.names import names
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.sentences import sentences
@@ -73,7 +73,7 @@ def entities(items: Iterable[Item]) -> list[str]:
 def summary(items: Sequence[Item], df: Mapping[str, int], n: int) -> str:
     """The sentence with the highest mean weight of words: an extract of one line."""
     counts, _ = term_forms(item.text for item in items)
-    weight = {term: count * idf(df.get(term, 0), n) for term, count in counts.items()}
+    weight = {term: count * inverse_frequency(df.get(term, 0), n) for term, count in counts.items()}
     best, best_weight = "", -1.0
     for item in items:
         for start, end in sentences(item.text):

@@ -12,8 +12,9 @@ from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Vectors
 from zibaldone.search.dense import products
-from zibaldone.search.lexical import Doubles, inverse_frequency
+from zibaldone.search.lexical import Doubles
 from zibaldone.search.ranker import standardised
+from zibaldone.text.keywords import inverse_frequency
 from zibaldone.views.chunks.chunk import Chunk, terms_of
 from zibaldone.views.chunks.config import MemAttention
 from zibaldone.views.chunks.tasks import ChunkShown, Selection, SelectRelated, shown_chunk

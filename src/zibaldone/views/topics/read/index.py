@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from zibaldone.search.lexical import Doubles, Ints, LexicalIndex, damping, inverse_frequency, saturated
+from zibaldone.search.lexical import Doubles, Ints, LexicalIndex, damping, saturated
+from zibaldone.text.keywords import inverse_frequency
 from zibaldone.text.words import STOP_WORDS, terms
 from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Document, Region, regions, render_body

@@ -9,11 +9,12 @@ import numpy as np
 
 from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
-from zibaldone.search.lexical import Doubles, Ints, inverse_frequency
+from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Mask, Question
 from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Explanation, Scores, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
+from zibaldone.text.keywords import inverse_frequency
 from zibaldone.views.topics.entry_units import sources_of
 from zibaldone.views.topics.read.index import EntryPlace, ReadingIndex, bm25
 
