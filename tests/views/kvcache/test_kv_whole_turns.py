@@ -4,8 +4,6 @@ import pytest
 import torch
 from kv_rig import PAPER, QUESTION, USER, Rig, filled, line, with_config
 
-from zibaldone.views.kvcache.model.attention_hooks import Tap
-
 TURNS = 10
 LONG = 13  # tokens of a turn: two blocks of eight
 BUDGET = 3 * LONG
@@ -96,26 +94,3 @@ def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
         assert rig.ask(max_new_tokens=3).kv_tokens
         answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, turns=30)
         assert answer.kv_tokens <= PINNED
-
-
-def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch):
-    """Turns are encoded behind the first token and the system prompt either way, the same blocks."""
-    parts = []
-    cache_of = Tap.cache_of
-
-    def noted(self, given, *others, **more):
-        parts.append(sum(one[0].tokens for one in given))
-        return cache_of(self, given, *others, **more)
-
-    found = {}
-    for pinned in (True, False):
-        with filled(tmp_path / str(pinned), config=with_config(pinned=pinned)) as rig:
-            made, prefix = rig.made(), rig.view.encoder.prefix
-            assert prefix is not None
-            with monkeypatch.context() as patch:
-                patch.setattr(Tap, "cache_of", noted)
-                parts.clear()
-                kv_tokens = rig.ask().kv_tokens
-            found[pinned] = made, [tokens - kv_tokens for tokens in parts]
-    assert found[True][0] == found[False][0]
-    assert (found[True][1], found[False][1]) == ([PINNED], [0])

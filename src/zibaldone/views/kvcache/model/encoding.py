@@ -118,8 +118,8 @@ class Encoder:
 
     @property
     def standing(self) -> Raw | None:
-        """Keys and values that stand before every question: the prefix, if it is pinned."""
-        return self.prefix if self.config.pinned else None
+        """Keys and values that stand before every question; on a grid they lie in block 0."""
+        return self.prefix if self.config.whole_turns else None
 
     def turn_ids(self, message: Message) -> tuple[int, ...]:
         """Token ids of a message, at least one."""
