@@ -23,9 +23,8 @@ from kv_models import (
     words,
 )
 
-from zibaldone import InvalidInput
 from zibaldone.api.kv import KVMemory
-from zibaldone.views.kvcache.generate.generation import LayeredPrompt, complete_kv, generate, room_for
+from zibaldone.views.kvcache.generate.generation import LayeredPrompt, complete_kv, generate
 
 TURNS = [words(IDS[start : start + 10]) for start in range(0, CONTEXT, 10)]
 GREEDY = {"do_sample": False, **TEN}
@@ -65,14 +64,6 @@ def test_greedy(family, catch):
     assert (found.raw is not None) is catch
 
 
-def test_the_end_mark():
-    """An answer ends before the mark of the end, which is no part of it."""
-    encoder = encoder_of(tapped("llama"))
-    found = generate(encoder, context_of(encoder), catch=False, options=ENDED)
-    assert EOS not in found.ids
-    assert len(found.ids) == 5
-
-
 @pytest.mark.parametrize(
     "family",
     [family if family == "llama" else pytest.param(family, marks=pytest.mark.wide) for family in FAMILIES],
@@ -90,14 +81,6 @@ def test_layered(family):
     assert asked == {0: (4, QUESTION, 16), 1: (4, QUESTION, 16)}
     encoder.prefix_ids = ()  # each layer's choice is all there is
     assert [found.ids] == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
-
-
-def test_room():
-    """Room is the window less prefix, question and answer; a question that leaves none is refused."""
-    encoder = encoder_of(tapped("llama"))
-    assert room_for(encoder, ASKED, 40) == 256 - 1 - QUESTION - 40
-    with pytest.raises(InvalidInput, match="window of 256"):
-        room_for(encoder, ASKED, 250)
 
 
 class Say:

@@ -4,7 +4,6 @@ import pytest
 from kv_rig import line, told
 
 OURS = {line(i) for i in range(4)}
-QUESTIONS = ("w0 w1 w2", "w60 w61 w62", "w5 w66", "unheard of")
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def alone(tmp_path):
         yield made
 
 
-@pytest.mark.parametrize("question", QUESTIONS[:2])
+@pytest.mark.parametrize("question", ["w0 w1 w2", "w60 w61 w62"])
 def test_no_block_of_another_is_in_an_answer(rig, alone, question):
     """Answer, blocks, citations and counts are what they are without the other user."""
     answer, expected = (one.ask(question, user="ann", turns=2) for one in (rig, alone))

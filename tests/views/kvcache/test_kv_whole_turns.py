@@ -4,6 +4,8 @@ import pytest
 import torch
 from kv_rig import PAPER, QUESTION, USER, Rig, filled, line, with_config
 
+from zibaldone import InvalidInput
+
 TURNS = 10
 LONG = 13  # tokens of a turn: two blocks of eight
 BUDGET = 3 * LONG
@@ -86,6 +88,12 @@ def test_an_answer_has_the_room_that_it_was_promised(tmp_path, most):
         assert rig.view.encoder.window == WINDOW
         assert PINNED + answer.kv_tokens + question + most <= WINDOW
         assert answer.trace.recent_tokens <= answer.kv_tokens
+
+
+def test_a_question_that_leaves_no_room_is_refused(rig):
+    """Prefix, question and answer are more than the window together."""
+    with pytest.raises(InvalidInput, match=f"window of {WINDOW}"):
+        ask(rig, max_new_tokens=WINDOW - PINNED - 4)
 
 
 def test_layers_that_choose_for_themselves_find_no_room(tmp_path):

@@ -64,10 +64,3 @@ def test_the_first_answer_of_an_empty_memory_is_remembered(tmp_path):
         assert rig.ask(remember=True).blocks == ()
         assert rig.seqs() == {1, 2}
         assert rig.memory.admin.check().faults == ()
-
-
-def test_a_memory_whose_every_block_is_recent_answers(tmp_path):
-    """One message, which stands before the question already: nothing is left to choose from."""
-    with filled(tmp_path / "m", 1) as rig:
-        answer = rig.ask()
-        assert (answer.blocks, answer.kv_tokens) == ((1,), 7)
