@@ -84,6 +84,6 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
-    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint, STATIC, 1 << 20)
+    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint, 1 << 20)
     view.model_lock = attached.lock
     return view

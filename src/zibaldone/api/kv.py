@@ -30,7 +30,6 @@ from zibaldone.errors import (
     ZibaldoneError,
 )
 from zibaldone.models.base import Tokenizer
-from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import MemArt
@@ -141,7 +140,7 @@ class KVMemory:
                 self._database = database
                 root = database.folder / FOLDER
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(root, encoder, print_, shared_static_embedder(), cache_bytes)
+                return KVView(root, encoder, print_, cache_bytes)
 
             self.view = memory.admin.attach(make)
         except BaseException:

@@ -28,6 +28,12 @@ def test_the_least_lately_used_block_is_read_again(tmp_path, monkeypatch):
         assert seen == [1, 2, 3, 2]
 
 
+def test_a_recall_of_keys_says_where_they_answer(tmp_path):
+    with filled(tmp_path / "m", 1) as rig:
+        found = rig.memory.recall("w1 w2", user=USER, views=["kv"], min_confidence=0)
+    assert (found.evidence, "KVMemory.generate" in found.trace.views[0].note) == ((), True)
+
+
 def _forgetting(monkeypatch, rig, *seqs):
     """Another process forgets one of these messages after the other, each time that all is caught up."""
     caught_up, left = KVMemory._catch_up, iter(seqs)

@@ -13,15 +13,14 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ForeignKV
 from zibaldone.log import to_us
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.question import Question
+from zibaldone.search.ranker import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces
-from zibaldone.views.kvcache.retrieve.evidence import retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Indexes
 from zibaldone.views.kvcache.storage import manifest
@@ -31,6 +30,7 @@ from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, 
 from zibaldone.views.kvcache.storage.store import KVStore
 
 _BATCH_MESSAGES = 64
+_NO_TEXT = "keys and values answer in KVMemory.generate: recall the view 'messages' for text"
 _logger = logging.getLogger(__name__)
 
 
@@ -55,14 +55,12 @@ class KVView(KVStore):
         root: Path,
         encoder: Encoder,
         fingerprint: str,
-        words: StaticEmbedder,
         cache_bytes: int,
     ) -> None:
-        """`words` counts the tokens of what is offered as text, and says how relevant it is."""
+        """`cache_bytes` of blocks stay on the model's device."""
         super().__init__(root)
         self.encoder, self.fingerprint = encoder, fingerprint
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
-        self._words = words
         self.cache = BlockCache(encoder.tap.device, cache_bytes)
         self.fetcher = Fetcher(self, encoder, self.cache)
         self.indexes = Indexes(self, encoder.tap.device)
@@ -119,9 +117,9 @@ class KVView(KVStore):
         for seq, attended in prepared.attended.items():
             manifest.add_attended(connection, generation, [seq], attended)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
-        """Retrieve messages by their words; no model is asked."""
-        return retrieved(take_snapshot, question, self._words, self.fingerprint)
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:  # noqa: ARG002
+        """Retrieve nothing, and say so: keys are no text, and the messages view has the same messages."""
+        return Retrieved((), 0, 0.0, Explanation.of_nothing(), _NO_TEXT)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool; None without a generation. Raises ForeignKV if another model made it."""
