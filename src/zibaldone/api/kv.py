@@ -89,7 +89,7 @@ class Remembered:
 
 
 class KVMemory:
-    """A model with a memory. One per model and folder; safe to share among threads, which take turns."""
+    """A model with a memory. One per model; safe to share among threads, which take turns."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class KVMemory:
         form = format or plain(system)
         if format is not None and system:
             form = replace(form, pinned=form.pinned + system)
-        tap = Tap.attach(model)
+        tap = Tap(model)
         try:
             identity = of_model(model)
             boxed = () if self.config.whole_turns else range(len(tap.shapes))  # text needs no boxes
