@@ -99,13 +99,12 @@ class KVMemory:
         *,
         config: MemArt | None = None,
         format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
-        system: str = "",
         cache_bytes: int = 1 << 30,
     ) -> None:
         """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
 
         `config` may be `MemArt.paper()`. `format` says how turns are written: plain() unless given, and
-        chat(tokenizer) for models that were trained on a chat template. `system` stands before everything.
+        chat(tokenizer) for models that were trained on a chat template; either takes a system prompt.
         `cache_bytes` of keys and values stay on the model's device; others are read from disk.
 
         Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
@@ -117,9 +116,7 @@ class KVMemory:
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
         check_tokenizer(tokenizer, size)
-        form = format or plain(system)
-        if format is not None and system:
-            form = replace(form, pinned=form.pinned + system)
+        form = format or plain()
         tap = Tap(model)
         try:
             identity = of_model(model)
