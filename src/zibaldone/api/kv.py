@@ -120,8 +120,7 @@ class KVMemory:
         tap = Tap(model)
         try:
             identity = of_model(model)
-            boxed = () if self.config.whole_turns else range(len(tap.shapes))  # text needs no boxes
-            encoder = Encoder(tap, tokenizer, form, self.config, boxed)
+            encoder = Encoder(tap, tokenizer, form, self.config)
 
             def make(database: Database, _: Tokenizer) -> KVView:
                 if database.shared:

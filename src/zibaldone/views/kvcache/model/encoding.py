@@ -76,12 +76,10 @@ def tokens_in(raw: Raw | None) -> int:
 class Encoder:
     """Computes raw keys and values with an attached model. Not for several threads at once."""
 
-    def __init__(
-        self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt, layers: Sequence[int]
-    ) -> None:
-        """`layers` are those whose boxes are kept."""
-        self.tap, self.tokenizer, self.form = tap, tokenizer, form
-        self.config, self.layers = config, tuple(layers)
+    def __init__(self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt) -> None:
+        self.tap, self.tokenizer, self.form, self.config = tap, tokenizer, form, config
+        # Whose boxes are kept: text needs none.
+        self.layers = () if config.whole_turns else tuple(range(len(tap.shapes)))
         self.is_closing = False
         self.window = window_of(tap.model.config)
         bos = getattr(tokenizer, "bos_token_id", None)
