@@ -155,7 +155,6 @@ ARMS: Mapping[str, Arm] = {
     NONE: Arm(seqs=lambda *_: (), as_text=True),
     "oracle-text": Arm(seqs=_evidence, as_text=True),
     "oracle-kv": Arm(seqs=_evidence),
-    "unpinned-kv": Arm(MemArt(pinned=False), _recalled),
     "full-context": Arm(PAPER, memory_tokens=10**9),  # with all blocks it is the history as one prompt
     "paper": Arm(PAPER),
     "paper-rr": Arm(MemArt.paper("qwen")),
@@ -219,10 +218,8 @@ def _from_kv(
     given: dict[str, Any] = {"user": of.user, "now": question.now}
     if seqs is not None:
         given |= {"seqs": seqs, "budget_tokens": 10**6}
-    elif kv.config.whole_turns:
+    else:
         given["budget_tokens"] = tokens
-    else:  # as many tokens for every arm, whatever it counts in
-        given["top_k"] = max(1, tokens // kv.config.block_tokens)
     score = kv.score(question.text, question.answer, **given)
     shown = tuple(cited.seq for cited in score.citations)
     counts = (score.kv_tokens, score.prefill_tokens)
@@ -255,7 +252,7 @@ def _from_text(
         began = time.perf_counter()
         done = generate(encoder, context, catch=False, options=options)
         ms = (time.perf_counter() - began) * 1000
-    text = str(asking.tokenizer.decode(list(done.sequences[0]), skip_special_tokens=True))
+    text = str(asking.tokenizer.decode(list(done.ids), skip_special_tokens=True))
     return _read(made, question, text, ms)
 
 

@@ -140,7 +140,15 @@ VIEWS = [
         fills=False,
         all_of_it=False,
     ),
-    ViewCase("kv", kv_case.kv, kv_case.FAULTS, local=False, budget_tokens=1000),
+    ViewCase(
+        "kv",
+        kv_case.kv,
+        kv_case.FAULTS,
+        local=False,
+        fills=False,
+        sources_sql='SELECT first_seq FROM kv_blocks WHERE "user" = :user',
+        all_of_it=False,
+    ),
 ]
 
 EMBEDDERS: list[Callable[[], Embedder]] = [StaticEmbedder]

@@ -23,14 +23,13 @@ from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_mode
 from zibaldone.views.kvcache.model.turns import plain
 from zibaldone.views.kvcache.view import KVView
 
-LAYERS = (0, 1)
 CONFIG = MemArt(block_tokens=8, context_tokens=32, segment_tokens=128)
 FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a block of message 3, which is not in the log"),
     Plant("DELETE FROM kv_blocks WHERE first_seq = 2", "no block of message 2"),
     Plant("UPDATE kv_blocks SET crc = 0 WHERE block = 1", "block 1 is torn"),
     Plant("UPDATE kv_blocks SET slot = 1000 WHERE block = 2", "block 2 is torn"),
-    Plant("UPDATE kv_blocks SET boxes_crc = 0 WHERE block = 1", "the boxes of block 1 are torn"),
+    Plant("UPDATE kv_blocks SET boxes_crc = 1 WHERE block = 1", "the boxes of block 1 are torn"),
     Plant("UPDATE kv_blocks SET slot = 0 WHERE block = 2", "blocks 1 and 2 are in one place"),
     Plant("UPDATE kv_blocks SET position = 3 WHERE block = 1", "block 1 begins at 3, not at 0"),
     Plant(
@@ -67,8 +66,10 @@ def _attached(seed: int) -> _Attached:
     )
     model: Any = LlamaForCausalLM(config).eval()
     identity = of_model(model)
-    encoder = Encoder(Tap(model), tokenizer, plain(), CONFIG, LAYERS)
-    return _Attached(encoder, fingerprint(identity, tokenizer, plain(), CONFIG, LAYERS), threading.RLock())
+    encoder = Encoder(Tap(model), tokenizer, plain(), CONFIG)
+    return _Attached(
+        encoder, fingerprint(identity, tokenizer, plain(), CONFIG, encoder.layers), threading.RLock()
+    )
 
 
 def _tokenizer() -> PreTrainedTokenizerFast:
@@ -84,6 +85,6 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
-    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint, STATIC)
+    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint, 1 << 20)
     view.model_lock = attached.lock
     return view

@@ -67,7 +67,8 @@ class ViewCase:
     fills: bool = True
     # SQL for the seqs that its rows of a user were made from, of a view whose offers do not name them all.
     sources_sql: str = ""
-    # Whether every message can be found. A view that keeps some of what is said offers that alone.
+    # Whether every message can be found. A view that keeps some of what is said offers that alone, and one of
+    # keys and values nothing.
     all_of_it: bool = True
     # Of the questions. A view whose model was never trained needs room for everything, to find anything.
     budget_tokens: int = 200

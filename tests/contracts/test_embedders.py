@@ -54,12 +54,6 @@ def test_two_instances_agree(new_embedder):
     assert (first.embed(TEXTS) == second.embed(TEXTS)).all()
 
 
-def test_different_texts_have_different_vectors(embedder):
-    """Texts that share nothing do not fall together."""
-    vectors = embedder.embed(["the cat sleeps", "quarterly revenue grew"])
-    assert float(vectors[0] @ vectors[1]) < 0.9
-
-
 _NO_NETWORK = """
 import socket, sys
 def refuse(*args, **kwargs):

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rig import CONVERSATION, STATIC, Crash, Hooked, Reversed, Rig
+from rig import CONVERSATION, Crash, Hooked, Rig
 
 from zibaldone.engine import maintenance
 from zibaldone.errors import ModelFailed
@@ -185,10 +185,3 @@ def test_what_is_forgotten_while_a_model_reads_it_does_not_come_back(new_rig):
     assert rig.advance(hooked)
     assert rig.rows() == new_rig().read(CONVERSATION, forgotten=[4]).rows()
     assert 4 not in rig.sources()
-
-
-def test_the_fingerprint_names_the_model(rig):
-    """Two models never share a generation."""
-    assert rig.new_view().fingerprint == rig.view.fingerprint
-    assert rig.another_model().fingerprint != rig.view.fingerprint
-    assert STATIC.name != Reversed.name

@@ -161,7 +161,7 @@ def test_a_crash_while_forgetting_forgets_nothing_or_all(new_rig, step):
             with rig.dies_before_statement(number):
                 rig.forget([SECRET_SEQ])
         except Crash:
-            seen.add((mentions(rig.everything(), SECRET), SECRET_SEQ in rig.sources()))
+            seen.add((mentions(rig.everything(), SECRET), SECRET_SEQ in rig.made_from()))
             assert rig.faults() == []
         else:
             break

@@ -176,15 +176,6 @@ def test_rebuilding_one_tenant_changes_nothing_for_the_other(new_rig):
     assert (rig.rows(), rig.offers(), rig.states()) == before
 
 
-def test_a_sound_view_has_no_faults(built):
-    """What a view made itself, it finds no fault with."""
-    assert built.faults() == []
-    built.forget([2, 8])
-    assert built.faults() == []
-    built.rebuild()
-    assert built.faults() == []
-
-
 def test_each_kind_of_fault_is_named(case, new_rig):
     """Every fault that can be planted is found, and the message it is about is named."""
     assert case.plants

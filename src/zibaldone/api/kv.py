@@ -27,26 +27,25 @@ from zibaldone.errors import (
     MissingExtra,
     StorageBusy,
     StorageCorrupt,
+    ZibaldoneError,
 )
 from zibaldone.models.base import Tokenizer
-from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache import FOLDER
-from zibaldone.views.kvcache.config import Budget, MemArt
+from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
 
 try:
     from zibaldone.views.kvcache.generate import answering
     from zibaldone.views.kvcache.generate.answering import AnswerScore, KVAnswer, KVTrace
-    from zibaldone.views.kvcache.generate.generation import computed_kv
+    from zibaldone.views.kvcache.generate.generation import Generated, computed_kv
     from zibaldone.views.kvcache.generate.selection import Cited, SelectedMemory, Sought, seqs_of
-    from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
+    from zibaldone.views.kvcache.model.attention_hooks import Tap
     from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
     from zibaldone.views.kvcache.options import attaching, generating
     from zibaldone.views.kvcache.retrieve.index import Index
     from zibaldone.views.kvcache.serving.prompting import KVPrompt, prompt_of
-    from zibaldone.views.kvcache.storage.writer import Writer
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
     if error.name is not None and error.name.split(".")[0] == "zibaldone":
@@ -59,7 +58,6 @@ _logger = logging.getLogger(__name__)
 
 __all__ = [
     "AnswerScore",
-    "Budget",
     "Cited",
     "KVAnswer",
     "KVMemory",
@@ -91,7 +89,7 @@ class Remembered:
 
 
 class KVMemory:
-    """A model with a memory. One per model and folder; safe to share among threads, which take turns."""
+    """A model with a memory. One per model; safe to share among threads, which take turns."""
 
     def __init__(
         self,
@@ -101,31 +99,28 @@ class KVMemory:
         *,
         config: MemArt | None = None,
         format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
-        system: str = "",
-        budget: Budget | None = None,
+        cache_bytes: int = 1 << 30,
     ) -> None:
         """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
 
         `config` may be `MemArt.paper()`. `format` says how turns are written: plain() unless given, and
-        chat(tokenizer) for models that were trained on a chat template. `system` stands before everything.
+        chat(tokenizer) for models that were trained on a chat template; either takes a system prompt.
+        `cache_bytes` of keys and values stay on the model's device; others are read from disk.
 
         Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
-        attaching(model, config=config, form=format, budget=budget)
+        attaching(model, config=config, form=format, cache_bytes=cache_bytes)
         self.config = config or MemArt()
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
         check_tokenizer(tokenizer, size)
-        form = format or plain(system)
-        if format is not None and system:
-            form = replace(form, pinned=form.pinned + system)
-        tap = Tap.attach(model)
+        form = format or plain()
+        tap = Tap(model)
         try:
             identity = of_model(model)
-            boxed = () if self.config.whole_turns else range(len(tap.shapes))  # text needs no boxes
-            encoder = Encoder(tap, tokenizer, form, self.config, boxed)
+            encoder = Encoder(tap, tokenizer, form, self.config)
 
             def make(database: Database, _: Tokenizer) -> KVView:
                 if database.shared:
@@ -141,24 +136,22 @@ class KVMemory:
                 self._database = database
                 root = database.folder / FOLDER
                 print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(root, encoder, print_, shared_static_embedder(), budget)
+                return KVView(root, encoder, print_, cache_bytes)
 
             self.view = memory.admin.attach(make)
         except BaseException:
             tap.detach()
             raise
-        self._encoder, self._writer = encoder, Writer()
+        self._encoder = encoder
         self._closed = False
 
     def close(self) -> None:
-        """Write what waits, and detach from the model; idempotent. The Memory stays open."""
+        """Detach from the model; idempotent. The Memory stays open."""
         self._encoder.is_closing = True
         with self.view.model_lock:  # an answer that is under way is given first
             if self._closed:
                 return
             self._closed = True
-        self._encoder.is_closing = False  # for answers that wait to be written
-        self._writer.close()
         self.memory.admin.detach(self.view)
         self.view.close()
 
@@ -177,7 +170,6 @@ class KVMemory:
         self._open()
         if user is not None:
             key("user", user)
-        self._writer.wait()
         done = self._maintained(user)
         names = self.memory.users() if user is None else [user]
         with self._database.read() as connection:
@@ -187,10 +179,6 @@ class KVMemory:
             done.messages, sum(one["blocks"] for one in counts), sum(one["tokens"] for one in counts)
         )
 
-    def flush(self) -> None:
-        """Wait until every answer so far is in the pool."""
-        self._writer.wait()
-
     def generate(
         self,
         query: str,
@@ -198,7 +186,6 @@ class KVMemory:
         user: str,
         session: str | None = None,
         budget_tokens: int | None = None,
-        top_k: int | None = None,
         seqs: Sequence[int] | None = None,
         max_new_tokens: int | None = None,
         remember: bool = False,
@@ -209,12 +196,12 @@ class KVMemory:
 
         What the log has and the pool lacks is encoded first; another model's pool is made anew. Selected are
         `budget_tokens` of whole turns by text, or the messages `seqs` if these are given; with
-        select="per_layer" the `top_k` best blocks of each layer. `session` says which one is going on: its
-        newest turns stand right before the question (none do with "per_layer"); memory comes from all of the
-        user's sessions. With `remember` question and answer become messages of it, and the
-        keys that the model computed become their blocks. `options` go to the model's own generate: do_sample,
-        num_beams, streamer, generation_config ... An answer is greedy and of 128 tokens at most, unless they
-        or `max_new_tokens` say otherwise.
+        select="per_layer" as many tokens of each layer's best blocks. `session` says which one is going on:
+        its newest turns stand right before the question (none do with "per_layer"); memory comes from all of
+        the user's sessions. With `remember` question and answer become messages of it, and the keys that the
+        model computed become their blocks. `options` go to the model's own generate: do_sample, streamer,
+        generation_config ... An answer is greedy and of 128 tokens at most, unless they or `max_new_tokens`
+        say otherwise.
 
         Raises InvalidInput when the question does not fit the window.
         """
@@ -222,7 +209,7 @@ class KVMemory:
         whole_text("query", query)
         given = generating(options, max_new_tokens)
         most = int(given["max_new_tokens"])
-        sought = self._sought(query, user, session, budget_tokens, top_k, seqs, now, most)
+        sought = self._sought(query, user, session, budget_tokens, seqs, now, most)
         return self._caught_up(user, lambda: self._generate(sought, user, given, remember=remember))
 
     def prompt(
@@ -245,7 +232,7 @@ class KVMemory:
         self._open()
         count("max_new_tokens", max_new_tokens, least=1)
         whole_text("query", query)
-        sought = self._sought(query, user, session, budget_tokens, None, seqs, now, max_new_tokens)
+        sought = self._sought(query, user, session, budget_tokens, seqs, now, max_new_tokens)
         return self._caught_up(user, lambda: prompt_of(self.view, self._pool(user)[0], user, sought))
 
     def remember_answer(self, prompt: KVPrompt, text: str) -> tuple[Message, ...]:
@@ -264,7 +251,6 @@ class KVMemory:
         user: str,
         session: str | None = None,
         budget_tokens: int | None = None,
-        top_k: int | None = None,
         seqs: Sequence[int] | None = None,
         now: TimeLike | None = None,
     ) -> AnswerScore:
@@ -275,7 +261,7 @@ class KVMemory:
         self._open()
         whole_text("question", question)
         whole_text("answer", answer)
-        sought = self._sought(question, user, session, budget_tokens, top_k, seqs, now, 0)
+        sought = self._sought(question, user, session, budget_tokens, seqs, now, 0)
 
         def once() -> AnswerScore:
             with self.view.model_lock:
@@ -289,7 +275,6 @@ class KVMemory:
         user: str,
         session: str | None,
         budget_tokens: int | None,
-        top_k: int | None,
         seqs: Sequence[int] | None,
         now: TimeLike | None,
         max_new_tokens: int,
@@ -298,8 +283,6 @@ class KVMemory:
         key("user", user)
         if session is not None:
             key("session", session)
-        if top_k is not None and self.config.whole_turns:
-            raise InvalidInput("top_k counts single blocks: with whole turns give budget_tokens")
         if seqs is not None and not self.config.whole_turns:
             raise InvalidInput("seqs cannot be given with select='per_layer': each layer chooses for itself")
         if seqs is not None and not all(isinstance(seq, int) for seq in members("seqs", seqs)):
@@ -308,8 +291,7 @@ class KVMemory:
             query,
             to_time(now_utc() if now is None else now, "now"),
             session,
-            self.config.top_k if top_k is None else count("top_k", top_k, least=1),
-            self.config.budget_tokens
+            self.config.memory_tokens
             if budget_tokens is None
             else count("budget_tokens", budget_tokens, least=1),
             max_new_tokens,
@@ -326,7 +308,6 @@ class KVMemory:
 
     def _catch_up(self, user: str) -> None:
         """Encode what the pool lacks."""
-        self._writer.wait()
         with self._database.read(user) as connection:
             generation = generations.serving(connection, user, self.view)
             behind = generations.lag(connection, user, self.view)
@@ -363,7 +344,7 @@ class KVMemory:
                 raise _NotWhole
             if pool is None:
                 return None, None
-            index = None if self.config.whole_turns else self.view.index(connection, pool)
+            index = None if self.config.whole_turns else self.view.indexes.get(connection, pool)
             return PoolReader(pool, self._database.read), index
 
     def _caught_up(self, user: str, once: Callable[[], R]) -> R:
@@ -395,11 +376,10 @@ class KVMemory:
         if remember:
             stored = self._add(sought.query, done.answer.text, sought.now, user, sought.session)
             if isinstance(memory, SelectedMemory) and made.raw is not None:
-                encoder, seqs = self._encoder, seqs_of(memory.blocks)
-                given = memory.parts(encoder), made.raw, made.sequences[0], sought.query, sought.now
-                self._writer.put(
-                    lambda: self._write(user, stored, lambda: computed_kv(encoder, *given), seqs, deletions)
-                )
+                try:
+                    self._write(user, stored, sought, memory, made, deletions)
+                except ZibaldoneError as error:  # the log has the messages: the pool catches up
+                    _logger.warning("an answer's keys were not written, they will be encoded: %s", error)
         return done.answer
 
     def _add(
@@ -416,19 +396,24 @@ class KVMemory:
         self,
         user: str,
         stored: Sequence[Message],
-        keys: Callable[[], Sequence[tuple[Raw, Sequence[int]]]],
-        attended: Sequence[int],
+        sought: Sought,
+        memory: SelectedMemory,
+        made: Generated,
         deletions: int,
     ) -> None:
         """Store a turn's keys, unless others wrote or forgot meanwhile: then it is encoded later."""
+        assert made.raw is not None
+        parts = memory.parts(self._encoder)
         with self.view.model_lock:
+            self._open()
             with self._database.read(user) as connection:
                 if not self._goes_on(connection, user, stored, deletions):
                     return
                 pool = self.view.pool(connection, generations.serving(connection, user, self.view))
             reader = PoolReader(pool, self._database.read) if pool is not None else None
-            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys(), strict=True)]
-            prepared = self.view.continued(reader, stored[0].session, turns, attended)
+            keys = computed_kv(self._encoder, parts, made.raw, made.ids, sought.query, sought.now)
+            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys, strict=True)]
+            prepared = self.view.continued(reader, stored[0].session, turns, seqs_of(memory.blocks))
         with self._database.write(user) as connection:
             if self._goes_on(connection, user, stored, deletions):
                 seqs = [message.seq for message in stored]

@@ -142,8 +142,7 @@ WHOLE = MemArt(block_tokens=8, context_tokens=None, segment_tokens=1000)
 
 
 def encoder_of(tap: Tap, config: MemArt = WHOLE) -> Encoder:
-    """With the boxes of all layers."""
-    return Encoder(tap, tokenizer(), FORM, config, range(len(tap.shapes)))
+    return Encoder(tap, tokenizer(), FORM, config)
 
 
 def chained(encoder: Encoder, ids: Sequence[int], borders: Sequence[int]) -> SessionChain:

@@ -20,7 +20,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from zibaldone import Config, Memory
-from zibaldone.api.kv import Budget, KVMemory, MemArt, TurnFormat
+from zibaldone.api.kv import KVMemory, MemArt, TurnFormat
 from zibaldone.engine.generations import serving
 from zibaldone.testing import FrozenClock
 from zibaldone.views.kvcache.model.encoding import Encoder
@@ -74,19 +74,13 @@ class Rig:
         seed: int = 0,
         dtype: torch.dtype = torch.float32,
         config: MemArt = CONFIG,
-        budget: Budget | None = None,
         form: TurnFormat = FORM,
         words: Any = None,
     ) -> None:
         self.memory = without_model(folder)
         try:
             self.kv = KVMemory(
-                model(seed, dtype),
-                words or tokenizer(),
-                self.memory,
-                config=config,
-                format=form,
-                budget=budget,
+                model(seed, dtype), words or tokenizer(), self.memory, config=config, format=form
             )
         except BaseException:
             self.memory.close()
@@ -109,8 +103,9 @@ class Rig:
 
     def ask(self, question: str = QUESTION, user: str = USER, turns: int = 4, **options: Any) -> Any:
         """An answer of three tokens, with room for so many turns, or with so many blocks."""
-        room = {"budget_tokens": TURN * turns} if self.kv.config.whole_turns else {"top_k": turns}
-        return self.kv.generate(question, user=user, **{"max_new_tokens": 3, **room, **options})
+        tokens = TURN if self.kv.config.whole_turns else self.kv.config.block_tokens
+        given = {"max_new_tokens": 3, "budget_tokens": tokens * turns, **options}
+        return self.kv.generate(question, user=user, **given)
 
     def pool(self, user: str = USER) -> Pool | None:
         """The serving generation's."""
@@ -122,7 +117,7 @@ class Rig:
         """All rows."""
         pool = self.pool(user)
         with self.database.read() as connection:
-            return manifest.after(connection, pool.generation) if pool else []
+            return manifest.all_blocks(connection, pool.generation) if pool else []
 
     def seqs(self, user: str = USER) -> set[int]:
         """Messages that have blocks."""

@@ -43,7 +43,7 @@ def test_a_forked_child_answers(rig):
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with rig.view.model_lock, rig.view.indexes._held._lock, rig.view.tiers._on_host._lock:
+        with rig.view.model_lock, rig.view.indexes._held._lock, rig.view.cache._lock:
             held.set()
             done.wait(60)
 
@@ -55,7 +55,7 @@ def test_a_forked_child_answers(rig):
         signal.alarm(20)
         try:
             torch.set_num_threads(1)  # OpenMP's own threads stayed with the parent: it would wait for them
-            rig.view.tiers.drop(USER)
+            rig.view.cache.drop(USER)
             os._exit(0 if rig.ask().text == expected else 1)
         finally:
             os._exit(2)
@@ -64,7 +64,7 @@ def test_a_forked_child_answers(rig):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"budget": 123}, {"config": "best"}, {"format": "chat"}])
+@pytest.mark.parametrize("wrong", [{"cache_bytes": -1}, {"config": "best"}, {"format": "chat"}])
 def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
     """With the name of the argument, and no hook is left."""
     one = model()
@@ -82,9 +82,9 @@ def test_a_question_without_tokens_is_refused(tmp_path):
             rig.ask("")
 
 
-@pytest.mark.parametrize("name", ["past_key_values", "cache", "input_ids", "attention_mask", "use_cache"])
+@pytest.mark.parametrize("name", ["past_key_values", "input_ids", "use_cache", "num_beams"])
 def test_what_memory_is_made_of_cannot_be_given(rig, name):
-    """The model's input and its cache are the view's to make."""
+    """The model's input and its cache are the view's to make, for one answer at a time."""
     with pytest.raises(InvalidInput, match=f"{name} cannot be given"):
         rig.ask(**{name: None})
 
@@ -103,8 +103,8 @@ def test_a_generation_config_is_followed(rig):
     assert max(len(text.split()) for text in texts(max_new_tokens=2)) <= 2
     assert len(texts(do_sample=False, temperature=None)) == 1
     expected = rig.ask().text
-    uncached = GenerationConfig(use_cache=False)  # which cannot be: memory is the cache
-    assert rig.ask(generation_config=uncached).text == expected
+    config = GenerationConfig(use_cache=False, num_beams=3)  # which cannot be: memory is one answer's cache
+    assert rig.ask(generation_config=config).text == expected
 
 
 def test_a_model_in_training_mode_encodes_nothing(rig, memory):

@@ -72,7 +72,7 @@ def test_what_is_damaged_is_never_used(tmp_path, config, name, damage, asked):
     with filled(tmp_path / "m", config=config) as rig:
         expected, made = rig.ask(turns=9).text, rig.made()
         damage(rig.path(name), 5)
-        rig.view.tiers.drop(USER)
+        rig.view.cache.drop(USER)
         rig.view.indexes._held.take(USER)
         faults = [str(fault) for fault in rig.memory.admin.check().faults]
         assert any(
@@ -113,7 +113,7 @@ def test_what_was_forgotten_by_a_process_that_died_is_gone_when_others_remember(
         rig.memory.forget(user=USER, everything=True)
     assert leaked(secrets_of(before, []), rig.folder)
     rig.view.indexes._held.take(USER)
-    rig.view.tiers.drop(USER)
+    rig.view.cache.drop(USER)
     rig.say(line(20))
     assert leaked(secrets_of(before, list(rig.made().values())), rig.folder) == 0
 

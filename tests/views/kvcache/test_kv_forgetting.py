@@ -77,7 +77,6 @@ def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
     """The closure: an answer that recalled an answer that recalled the message."""
     with filled(tmp_path / "m", 2) as rig:
         rig.ask(remember=True)
-        rig.kv.flush()
         assert rig.say(line(9), session="9") == [5]
         generation = rig.pool().generation
         with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
@@ -154,17 +153,17 @@ def test_forgetting_everything_leaves_no_file(tmp_path):
     assert not list((tmp_path / "m" / "kv").iterdir())
 
 
-def test_the_tiers_forget_too(tmp_path):
+def test_the_cache_forgets_too(tmp_path):
     """No block of the message stays in memory, in this process or in another that is told by the log."""
     with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
         for one in (rig, elsewhere):
             one.ask(turns=8)
-            assert one.view.tiers._on_host.bytes
+            assert one.view.cache.bytes
         rig.memory.forget(user=USER, session="1")
         rig.memory.forget(user=USER, session="2")
-        assert rig.view.tiers._on_host.bytes == 0
-        elsewhere.ask()
+        assert rig.view.cache.bytes == 0
         assert elsewhere.ask("w1").blocks == ()
+        assert elsewhere.view.cache.bytes == 0
 
 
 def test_a_pool_of_another_model_is_overwritten_too(tmp_path):

@@ -36,7 +36,7 @@ def test_keys_are_those_of_one_plain_pass_over_the_stream(tmp_path):
         ids = [token for m in rig.memory.messages(user=USER) for token in encoder.turn_ids(m)]
         whole = encoder.run([BOS, PIN, *ids], [])
         blocks = sorted(rig.blocks(), key=lambda block: block.chronological)
-        fetched = joined(rig.view.fetcher.fetch(rig.reader(), blocks).raw)
+        fetched = joined(rig.view.fetcher.fetch(rig.reader(), blocks))
         for made, one in zip(fetched, whole, strict=True):
             assert torch.allclose(made.keys, one.keys, atol=1e-5)
 
@@ -74,7 +74,7 @@ def test_the_block_with_the_first_token_can_be_chosen(tmp_path, monkeypatch):
         assert rig.ask(turns=100).kv_tokens == sum(block.tokens for block in rig.blocks())
         assert all(torch.equal(first[layer], prefix[layer].keys[:, 0]) for layer in (0, 1))
         with rig.database.read() as connection:
-            index = rig.view.index(connection, rig.pool())
+            index = rig.view.indexes.get(connection, rig.pool())
         (place,) = [i for i, block in enumerate(index.blocks) if block.tile.runs[0][0] == PREFIX]
         for high, in_sight in ((1e3, True), (0.0, False)):  # its boxes bound everything, or nothing
             for boxes in index.boxes.values():
@@ -89,14 +89,9 @@ def test_without_a_message_the_prefix_stands_before_the_question(tmp_path):
         assert rig.ask().text == best.ask().text
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [({"pinned": True}, "pinned=False"), ({"context_tokens": 16}, "context_tokens=None")],
-)
-def test_what_the_paper_has_no_place_for_is_refused(changes, words):
-    """A prefix that is pinned before a question would stand there twice."""
-    with pytest.raises(InvalidInput, match=words):
-        MemArt(**{"select": "per_layer", "pinned": False, "context_tokens": None, **changes})
+def test_what_the_paper_has_no_place_for_is_refused():
+    with pytest.raises(InvalidInput, match="context_tokens=None"):
+        MemArt(select="per_layer", context_tokens=16)
 
 
 def test_messages_cannot_be_given_where_each_layer_chooses(tmp_path):

@@ -105,7 +105,7 @@ def expected(rig, prompt, layer):
     """Keys and values as generate hands them to the model."""
     encoder = rig.view.encoder
     fetched = rig.view.fetcher.fetch(rig.reader(), prompt.blocks)
-    cache = encoder.tap.cache_of([encoder.standing, *fetched.raw], final=len(prompt.ids))
+    cache = encoder.tap.cache_of([encoder.standing, *fetched], final=len(prompt.ids))
     return cache.layers[layer].keys[0], cache.layers[layer].values[0]
 
 

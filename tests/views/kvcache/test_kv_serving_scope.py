@@ -10,7 +10,7 @@ from zibaldone import InvalidInput, MissingExtra
 from zibaldone.views.kvcache.serving.scheduling import KEY, KVScope
 from zibaldone.views.kvcache.serving.working import head_range
 
-SCOPE = KVScope("ann", 3, "print", pinned=True, blocks=(4, 7), content="here")
+SCOPE = KVScope("ann", 3, "print", blocks=(4, 7), content="here")
 
 
 def params(**changes):
@@ -32,7 +32,6 @@ def test_a_request_of_somebody_else(given):
         ({"user": 5}, "['user'], 5: "),
         ({"generation": "3"}, "['generation'], '3': "),
         ({"generation": True}, "['generation'], True: "),
-        ({"pinned": 1}, "['pinned'], 1: "),
         ({"blocks": "all"}, "['blocks'], 'all': "),
         ({"blocks": [1, "2"]}, "['blocks'][1], '2': "),
         ({"blocks": [1 << 70]}, "['blocks'][0], "),
@@ -50,7 +49,7 @@ def test_what_is_wrong_is_named_with_its_fix(changes, words):
 
 @pytest.mark.parametrize(
     "other",
-    [{"user": "bob"}, {"generation": 4}, {"fingerprint": "other"}, {"pinned": False}, {"content": "there"}],
+    [{"user": "bob"}, {"generation": 4}, {"fingerprint": "other"}, {"content": "there"}],
 )
 def test_salts_tell_memories_apart(other):
     """Another user, generation, model or choice has another salt."""

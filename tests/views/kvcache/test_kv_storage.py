@@ -1,43 +1,37 @@
-"""Files of the pool, which tell nobody whose they are, and the tiers in memory before them."""
+"""Files of the pool, which tell nobody whose they are, and the cache in memory before them."""
 
 import pytest
-import torch
-from kv_rig import PAPER, USER, Rig, filled, line
+from kv_rig import PAPER, TURN, USER, Rig, filled, line
 
 from zibaldone import log
 from zibaldone.api.kv import KVMemory
 from zibaldone.errors import StorageBusy
-from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.storage.tiers import Hits, Lru, size_of
+from zibaldone.views.kvcache.storage.store import KVStore
+
+TOKEN_BYTES = 2 * 2 * 2 * 8 * 4  # layers, keys and values, heads, dimensions, of float32
 
 
-def _raw(value, tokens=2):
-    return (RawKV(torch.full((1, tokens, 4), float(value)), torch.zeros(1, tokens, 4)),)
+def test_the_least_lately_used_block_is_read_again(tmp_path, monkeypatch):
+    """Of three turns two fit: who was asked for lately is not read from disk, who was long ago is."""
+    read, seen = KVStore.read, []
+
+    def noted(self, pool, block):
+        seen.extend(block.tile.seqs)
+        return read(self, pool, block)
+
+    with filled(tmp_path / "m", 3) as rig:
+        rig.view.cache.drop(USER)
+        rig.view.cache._most_bytes = 2 * TURN * TOKEN_BYTES
+        monkeypatch.setattr(KVStore, "read", noted)
+        for seq in (1, 2, 1, 3, 1, 2):
+            rig.kv.score("w3", "w4", user=USER, seqs=[seq])
+        assert seen == [1, 2, 3, 2]
 
 
-SIZE = size_of(_raw(0))
-
-
-def test_the_least_lately_used_goes_first():
-    """A block that was asked for stays longer than an older one; one that would never fit pushes none out."""
-    lru = Lru(3 * SIZE)
-    for key in "abc":
-        lru.put(key, _raw(0))
-    assert lru.get("a") is not None
-    lru.put("d", _raw(0))
-    lru.put("e", _raw(0, tokens=100))
-    assert [lru.get(key) is not None for key in "abcde"] == [True, False, True, True, False]
-
-
-def test_an_answer_says_where_its_blocks_came_from(tmp_path):
-    """From disk the first time, from main memory the second."""
-    with filled(tmp_path / "m") as rig:
-        rig.view.tiers.drop(USER)
-        count = len(rig.ask().blocks)
-        assert count > 1
-        rig.view.tiers.drop(USER)
-        assert rig.ask().trace.hits == Hits(disk=count)
-        assert rig.ask().trace.hits == Hits(host=count)
+def test_a_recall_of_keys_says_where_they_answer(tmp_path):
+    with filled(tmp_path / "m", 1) as rig:
+        found = rig.memory.recall("w1 w2", user=USER, views=["kv"], min_confidence=0)
+    assert (found.evidence, "KVMemory.generate" in found.trace.views[0].note) == ((), True)
 
 
 def _forgetting(monkeypatch, rig, *seqs):

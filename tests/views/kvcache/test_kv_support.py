@@ -198,7 +198,7 @@ def test_a_second_tap_is_refused():
     full = logits(model, ids)[:, CONTEXT:]
     with left_as_it_was(model):
         first = Tap(model)
-        with pytest.raises(UnsupportedModel):
+        with pytest.raises(UnsupportedModel, match="attached already"):
             Tap(model)
         found = logits(model, ids[:, CONTEXT:], first.cache_of([captured(first, ids[:, :CONTEXT])]))
         assert (found - full).abs().max() <= 1e-5 * full.abs().max()

@@ -4,7 +4,6 @@ import pytest
 from kv_rig import line, told
 
 OURS = {line(i) for i in range(4)}
-QUESTIONS = ("w0 w1 w2", "w60 w61 w62", "w5 w66", "unheard of")
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def alone(tmp_path):
         yield made
 
 
-@pytest.mark.parametrize("question", QUESTIONS[:2])
+@pytest.mark.parametrize("question", ["w0 w1 w2", "w60 w61 w62"])
 def test_no_block_of_another_is_in_an_answer(rig, alone, question):
     """Answer, blocks, citations and counts are what they are without the other user."""
     answer, expected = (one.ask(question, user="ann", turns=2) for one in (rig, alone))
@@ -42,7 +41,6 @@ def test_no_block_of_another_is_in_an_answer(rig, alone, question):
 def test_a_generated_turn_names_its_own_user_s_messages(rig):
     """Recalled messages are of one user: another's message of the same number may be forgotten."""
     rig.ask(user="ann", remember=True)
-    rig.kv.flush()
     made = rig.made("ann")
     rig.memory.forget(user="zoe", seqs=[1, 2, 3, 4])
     assert rig.made("ann") == made

@@ -4,7 +4,7 @@ import pytest
 import torch
 from kv_rig import PAPER, QUESTION, USER, Rig, filled, line, with_config
 
-from zibaldone.views.kvcache.model.attention_hooks import Tap
+from zibaldone import InvalidInput
 
 TURNS = 10
 LONG = 13  # tokens of a turn: two blocks of eight
@@ -90,32 +90,15 @@ def test_an_answer_has_the_room_that_it_was_promised(tmp_path, most):
         assert answer.trace.recent_tokens <= answer.kv_tokens
 
 
+def test_a_question_that_leaves_no_room_is_refused(rig):
+    """Prefix, question and answer are more than the window together."""
+    with pytest.raises(InvalidInput, match=f"window of {WINDOW}"):
+        ask(rig, max_new_tokens=WINDOW - PINNED - 4)
+
+
 def test_layers_that_choose_for_themselves_find_no_room(tmp_path):
     """Without a token's room there is an answer behind the prefix alone."""
     with filled(tmp_path / "m", config=PAPER) as rig:
         assert rig.ask(max_new_tokens=3).kv_tokens
         answer = rig.ask(max_new_tokens=WINDOW - PINNED - 5, turns=30)
         assert answer.kv_tokens <= PINNED
-
-
-def test_nothing_is_pinned_before_a_question_unless_wanted(tmp_path, monkeypatch):
-    """Turns are encoded behind the first token and the system prompt either way, the same blocks."""
-    parts = []
-    cache_of = Tap.cache_of
-
-    def noted(self, given, *others, **more):
-        parts.append(sum(one[0].tokens for one in given))
-        return cache_of(self, given, *others, **more)
-
-    found = {}
-    for pinned in (True, False):
-        with filled(tmp_path / str(pinned), config=with_config(pinned=pinned)) as rig:
-            made, prefix = rig.made(), rig.view.encoder.prefix
-            assert prefix is not None
-            with monkeypatch.context() as patch:
-                patch.setattr(Tap, "cache_of", noted)
-                parts.clear()
-                kv_tokens = rig.ask().kv_tokens
-            found[pinned] = made, [tokens - kv_tokens for tokens in parts]
-    assert found[True][0] == found[False][0]
-    assert (found[True][1], found[False][1]) == ([PINNED], [0])

@@ -1,6 +1,5 @@
-"""Answers are written behind the caller's back, in their turn, from the keys that generating left."""
+"""Answers become blocks from the keys that generating left."""
 
-import pytest
 from kv_rig import USER, Rig, encodings, filled
 
 from zibaldone.errors import StorageFull
@@ -10,7 +9,6 @@ def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch
     """Question and answer become blocks from the keys that generating left; what was in sight is noted."""
     with filled(tmp_path / "m") as rig, encodings(monkeypatch) as seen:
         answer = rig.ask(remember=True, turns=2)
-        rig.kv.flush()
         assert rig.kv.remember(user=USER).messages == 0
         assert seen == []
         asked, answered = rig.memory.messages(user=USER)[-2:]
@@ -28,15 +26,14 @@ def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch
 def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
     """When a message comes before the answer is written, the pool catches up by encoding, with no edges."""
     with filled(tmp_path / "m", 4) as rig, encodings(monkeypatch) as seen:
-        put = rig.kv._writer.put
+        add = rig.memory.add
 
-        def late(job):
+        def forgotten_then(*given, **options):
             rig.memory.forget(user=USER, seqs=[2])
-            put(job)
+            return add(*given, **options)
 
-        monkeypatch.setattr(rig.kv._writer, "put", late)
+        monkeypatch.setattr(rig.memory, "add", forgotten_then)
         rig.ask(remember=True)
-        rig.kv.flush()
         assert 6 not in rig.seqs()
         rig.kv.remember(user=USER)
         assert len(seen) >= 2
@@ -45,45 +42,25 @@ def test_what_is_said_in_between_makes_it_encode(tmp_path, monkeypatch):
         assert rig.memory.admin.check().faults == ()
 
 
-@pytest.mark.parametrize("error", [StorageFull("no space left"), ValueError("a bug")])
-def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch, caplog, error):
-    """The log has it, and the next answer: what the writer lost is made by the next remember()."""
+def test_an_answer_that_could_not_be_written_is_encoded(tmp_path, monkeypatch, caplog):
+    """It is given, and the log has it: its blocks are made by the next remember()."""
     with filled(tmp_path / "m", 4) as rig:
 
         def fail(*_, **__):
-            raise error
+            raise StorageFull("no space left")
 
         with monkeypatch.context() as patch:
             patch.setattr(rig.view, "continued", fail)
             rig.ask(remember=True)
-            rig.kv.flush()
         assert "were not written, they will be encoded" in caplog.text
         assert rig.kv.remember(user=USER).messages == 2
         rig.ask(remember=True)
-        rig.kv.flush()
         assert rig.seqs() == set(range(1, 9))
-
-
-def test_closing_writes_what_waits(tmp_path):
-    """An answer just before the end is in the pool."""
-    with filled(tmp_path / "m", 4) as rig:
-        rig.ask(remember=True)
-    with Rig(tmp_path / "m") as rig:
-        assert rig.seqs() == set(range(1, 7))
-        assert rig.attended()
 
 
 def test_the_first_answer_of_an_empty_memory_is_remembered(tmp_path):
     """Without any message the model answers alone, and both turns become the first blocks."""
     with Rig(tmp_path / "m") as rig:
         assert rig.ask(remember=True).blocks == ()
-        rig.kv.flush()
         assert rig.seqs() == {1, 2}
         assert rig.memory.admin.check().faults == ()
-
-
-def test_a_memory_whose_every_block_is_recent_answers(tmp_path):
-    """One message, which stands before the question already: nothing is left to choose from."""
-    with filled(tmp_path / "m", 1) as rig:
-        answer = rig.ask()
-        assert (answer.blocks, answer.kv_tokens) == ((1,), 7)

@@ -36,15 +36,11 @@ class MemArt:
     select: Select = "recall"
     budget_tokens: Count = 512  # with "recall": of whole turns, the newest ones included
     recent_tokens: Whole = 128  # with "recall": of the session's newest turns, right before the question
-    top_k: Count = 128  # with "per_layer": blocks
+    top_k: Count = 128  # with "per_layer": blocks of a layer, unless a call says how many tokens
     normalization: Normalization = "softmax"  # over blocks, per query token (Table 1)
     aggregation: Aggregation = "max"  # over query tokens (Table 1)
-    # How they are reused (section 3.2.3).
-    pinned: bool = True  # the first token and the system prompt stand before a question, as before every turn
 
     def __post_init__(self) -> None:
-        if self.select == "per_layer" and self.pinned:
-            raise InvalidInput("with select='per_layer' the prefix lies in block 0: set pinned=False")
         if self.select == "per_layer" and self.context_tokens is not None:
             raise InvalidInput("select 'per_layer' encodes behind the whole segment: set context_tokens=None")
 
@@ -53,13 +49,18 @@ class MemArt:
         """Section 4.2: k = 128, Softmax-Max for Llama-3.1-8B; k = 256, RR-Max for Qwen-2.5-7B."""
         if model not in ("llama", "qwen"):
             raise InvalidInput(f"model must be 'llama' or 'qwen', not {model!r}")
-        llama = cls(context_tokens=None, segment_tokens=None, select="per_layer", pinned=False)
+        llama = cls(context_tokens=None, segment_tokens=None, select="per_layer")
         return llama if model == "llama" else replace(llama, top_k=256, normalization="reciprocal_rank")
 
     @property
     def whole_turns(self) -> bool:
         """True if whole turns are selected, and not blocks."""
         return self.select == "recall"
+
+    @property
+    def memory_tokens(self) -> int:
+        """Tokens of memory before a question, unless a call says otherwise."""
+        return self.budget_tokens if self.whole_turns else self.top_k * self.block_tokens
 
     @property
     def align(self) -> Alignment:
@@ -76,11 +77,3 @@ class MemArt:
         values = {name: value for name, value in asdict(self).items() if name in _STORED}
         values["align"] = self.align
         return blake2b(repr(sorted(values.items())).encode(), digest_size=8).hexdigest()
-
-
-@settings
-class Budget:
-    """Bytes for blocks on the device and in main memory; other blocks are read from disk."""
-
-    device_bytes: Whole = 1 << 30
-    host_bytes: Whole = 2 << 30

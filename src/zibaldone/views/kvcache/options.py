@@ -9,7 +9,7 @@ from transformers import GenerationConfig, PreTrainedModel
 
 from zibaldone.core.validation import count, option, shown
 from zibaldone.errors import InvalidInput
-from zibaldone.views.kvcache.config import Budget, MemArt
+from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.turns import TurnFormat
 
 _NEW_TOKENS = 128
@@ -25,6 +25,8 @@ _OURS = (
     "cache_position",
     "cache_implementation",
     "use_cache",
+    "num_beams",
+    "num_return_sequences",
 )
 
 
@@ -32,7 +34,7 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
     """Options for the model's `generate`: greedy and 128 tokens, unless given otherwise."""
     if taken := [name for name in _OURS if name in options]:
         raise InvalidInput(
-            f"{', '.join(taken)} cannot be given: KVMemory makes the model's input and its cache"
+            f"{', '.join(taken)} cannot be given: KVMemory makes the input and the cache of one answer"
         )
     config = option("generation_config", options.get("generation_config"), GenerationConfig)
     if max_new_tokens is None:
@@ -42,10 +44,10 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
     return {**own, **options} if config is not None else {**own, "do_sample": False, **options}
 
 
-def attaching(model: object, *, config: object, form: object, budget: object) -> None:
+def attaching(model: object, *, config: object, form: object, cache_bytes: int) -> None:
     """Raises InvalidInput for arguments that a model cannot be attached with; None stands for a default."""
     option("config", config, MemArt)
     option("format", form, TurnFormat)
-    option("budget", budget, Budget)
+    count("cache_bytes", cache_bytes, least=0)
     if not isinstance(model, PreTrainedModel) or not model.can_generate():
         raise InvalidInput(f"model must be a causal language model of Transformers, not {shown(type(model))}")

@@ -13,24 +13,24 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.errors import ForeignKV
 from zibaldone.log import to_us
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.question import Question
+from zibaldone.search.ranker import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Retrieved, TakeSnapshot
-from zibaldone.views.kvcache.config import Budget, MemArt
+from zibaldone.views.kvcache.config import MemArt
 from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
 from zibaldone.views.kvcache.model.turns import TurnPiece, pieces
-from zibaldone.views.kvcache.retrieve.evidence import retrieved
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
-from zibaldone.views.kvcache.retrieve.index import Index, Indexes
+from zibaldone.views.kvcache.retrieve.index import Indexes
 from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_cache import BlockCache
 from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.kvcache.storage.tiers import Tiers
 
 _BATCH_MESSAGES = 64
+_NO_TEXT = "keys and values answer in KVMemory.generate: recall the view 'messages' for text"
 _logger = logging.getLogger(__name__)
 
 
@@ -55,17 +55,14 @@ class KVView(KVStore):
         root: Path,
         encoder: Encoder,
         fingerprint: str,
-        words: StaticEmbedder,
-        budget: Budget | None = None,
+        cache_bytes: int,
     ) -> None:
-        """`words` counts the tokens of what is offered as text, and says how relevant it is."""
+        """`cache_bytes` of blocks stay on the model's device."""
         super().__init__(root)
         self.encoder, self.fingerprint = encoder, fingerprint
-        room = budget or Budget()
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
-        self._words = words
-        self.tiers = Tiers(encoder.tap.device, room.device_bytes, room.host_bytes)
-        self.fetcher = Fetcher(self, encoder, self.tiers)
+        self.cache = BlockCache(encoder.tap.device, cache_bytes)
+        self.fetcher = Fetcher(self, encoder, self.cache)
         self.indexes = Indexes(self, encoder.tap.device)
         self._seen_deletions: dict[str, int] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
@@ -120,9 +117,9 @@ class KVView(KVStore):
         for seq, attended in prepared.attended.items():
             manifest.add_attended(connection, generation, [seq], attended)
 
-    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:
-        """Retrieve messages by their words; no model is asked."""
-        return retrieved(take_snapshot, question, self._words, self.fingerprint)
+    def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:  # noqa: ARG002
+        """Retrieve nothing, and say so: keys are no text, and the messages view has the same messages."""
+        return Retrieved((), 0, 0.0, Explanation.of_nothing(), _NO_TEXT)
 
     def pool(self, connection: Connection, generation: Generation | None) -> Pool | None:
         """The generation's pool; None without a generation. Raises ForeignKV if another model made it."""
@@ -134,23 +131,19 @@ class KVView(KVStore):
                 f" setting ({generation.fingerprint}), not by this one ({self.fingerprint}): remember() makes"
                 " them anew"
             )
+        user = generation.user
+        deletions = log.state(connection, user).deletions
+        if self._seen_deletions.get(user, deletions) != deletions:  # another process may have forgotten
+            self.cache.drop(user)
+        self._seen_deletions[user] = deletions
         return manifest.pool(connection, generation)
 
-    def index(self, connection: Connection, pool: Pool) -> Index:
-        """The pool's boxes as of this snapshot; blocks that another process forgot leave the tiers."""
-        user = pool.generation.user
-        deletions = log.state(connection, user).deletions
-        if self._seen_deletions.get(user, deletions) != deletions:
-            self.tiers.drop(user)
-        self._seen_deletions[user] = deletions
-        return self.indexes.get(connection, pool)
-
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Overwrite forgotten bytes and empty the tiers.
+        """Overwrite forgotten bytes and empty the caches.
 
         What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
         """
-        self.tiers.drop(user)
+        self.cache.drop(user)
         with database.read(user) as connection:
             self.indexes.drop(user, log.state(connection, user))
         super().refresh(database, user, generation)
@@ -206,7 +199,7 @@ class KVView(KVStore):
 
     def close(self) -> None:
         """Stop the reader threads and detach from the model."""
-        self.tiers.close()
+        self.cache.close()
         self.encoder.tap.detach()
 
     def continued(

@@ -19,15 +19,13 @@ from zibaldone.views.kvcache.generate.selection import (
 )
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.storage.manifest import PoolReader
-from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
 
 @dataclass(frozen=True, slots=True)
 class KVTrace:
-    """Counts and times of an answer."""
+    """Time of an answer, and how much of its memory was the newest turns."""
 
-    hits: Hits  # where the chosen blocks came from
     ms: float  # from the question to the answer's end
     recent_tokens: int = 0  # of the newest turns, which stand before the question
 
@@ -36,17 +34,12 @@ class KVTrace:
 class KVAnswer:
     """An answer of the model."""
 
-    texts: tuple[str, ...]  # more than one with num_return_sequences
+    text: str
     blocks: tuple[int, ...]  # numbers of the selected blocks, in their order
     citations: tuple[Cited, ...]  # the messages that those are of, in the order of the log
     prefill_tokens: int  # that the model computed before the answer
     kv_tokens: int  # that it reused
     trace: KVTrace
-
-    @property
-    def text(self) -> str:
-        """The first text."""
-        return self.texts[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +83,13 @@ def answer(
     catch = catch and isinstance(memory, SelectedMemory)
     done = generate(view.encoder, memory, catch=catch, options=options)
     ms = (time.perf_counter() - began) * 1000
-    decode = view.encoder.tokenizer.decode
     made = KVAnswer(
-        tuple(str(decode(list(ids), skip_special_tokens=True)).strip() for ids in done.sequences),
+        str(view.encoder.tokenizer.decode(list(done.ids), skip_special_tokens=True)).strip(),
         tuple(block.number for block in memory.blocks),
         cited(reader, user, seqs_of(memory.blocks)),
         done.prefill_tokens,
         memory.kv_tokens,
-        KVTrace(memory.hits, ms, memory.recent_tokens),
+        KVTrace(ms, memory.recent_tokens),
     )
     return AnswerMade(made, memory, done)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Protocol
 
 import torch
@@ -17,7 +18,7 @@ from transformers import DynamicCache
 
 from zibaldone.errors import InvalidInput
 from zibaldone.models.cache_argument import cache_argument
-from zibaldone.views.kvcache.model.attention_hooks import Inject, Raw, RawKV, Tap
+from zibaldone.views.kvcache.model.attention_hooks import Inject, Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import Encoder, cut, joined
 from zibaldone.views.kvcache.model.turns import question_of, tokens_of
 
@@ -92,7 +93,7 @@ class LayeredPrompt:
 class Generated:
     """One answer, and the keys that computing it left."""
 
-    sequences: tuple[tuple[int, ...], ...]  # token ids of each returned answer
+    ids: tuple[int, ...]  # of the answer, without its end mark
     prefill_tokens: int
     raw: Raw | None  # of question and answer, where they were caught
 
@@ -112,63 +113,31 @@ def room_for(encoder: Encoder, ids: Sequence[int], max_new_tokens: int) -> int:
 
 @torch.no_grad()
 def generate(encoder: Encoder, prompt: Prompt, *, catch: bool, options: Mapping[str, Any]) -> Generated:
-    """Answer by the model's own `generate`; with `catch` the raw keys of a lone answer are kept."""
+    """Answer by the model's own `generate`; with `catch` the raw keys of the answer are kept."""
     tap = encoder.tap
-    catch = catch and _repeats(tap, options) == 1
     start = prompt.prefilled(encoder, raw=catch)
-    sequences = _run(encoder, start, options, catch=catch)
+    answer = _run(encoder, start, options, catch=catch)
     raw = tuple(RawKV(kv.keys.cpu(), kv.values.cpu()) for kv in tap.taken(start.cache)) if catch else None
-    return Generated(sequences, len(prompt.ids), raw)
+    return Generated(answer, len(prompt.ids), raw)
 
 
-def _repeats(tap: Tap, options: Mapping[str, Any]) -> int:
-    """Rows per question in a batch: the number of beams or of returned sequences."""
-    return max(_option(tap, options, "num_beams"), _option(tap, options, "num_return_sequences"))
-
-
-def _option(tap: Tap, options: Mapping[str, Any], name: str) -> int:
-    """An option as `generate` reads it: from the call, a given configuration, or the model's own."""
-    for source in (options.get("generation_config"), tap.model.generation_config):
-        if options.get(name) is not None:
-            return int(options[name])
-        if source is not None and getattr(source, name, None) is not None:
-            return int(getattr(source, name))
-    return 1
-
-
-def _run(
-    encoder: Encoder, start: Prefilled, options: Mapping[str, Any], *, catch: bool
-) -> tuple[tuple[int, ...], ...]:
-    """Token ids of each returned answer."""
+def _run(encoder: Encoder, start: Prefilled, options: Mapping[str, Any], *, catch: bool) -> tuple[int, ...]:
+    """Token ids of the answer, up to its end mark."""
     tap, cache, ids = encoder.tap, start.cache, start.ids
-    repeats = _repeats(tap, options)
-    if repeats > 1:
-        cache.batch_repeat_interleave(repeats)  # `generate` repeats ids and mask itself
     given = {
         "input_ids": torch.tensor([list(ids)], device=tap.device),
         "attention_mask": torch.ones((1, start.held + len(ids)), dtype=torch.long, device=tap.device),
         **cache_argument(tap.model, cache),
         **options,
         "use_cache": True,
+        "num_beams": 1,  # whatever a configuration says: there is one answer, and its keys are kept
+        "num_return_sequences": 1,
     }
     with tap.open() if catch else nullcontext():
         out = tap.model.generate(**given)
     rows = out if isinstance(out, Tensor) else out.sequences  # with return_dict_in_generate
     end = encoder.tokenizer.eos_token_id
-    pad = end or 0 if encoder.tokenizer.pad_token_id is None else encoder.tokenizer.pad_token_id
-    return tuple(tuple(_until_pad(row.tolist(), int(pad), end)) for row in rows[:, len(ids) :])
-
-
-def _until_pad(ids: Sequence[int], pad: int, end: int | None) -> list[int]:
-    """Generated tokens without padding and end mark."""
-    answer: list[int] = []
-    for token in ids:
-        if token == end:
-            break
-        answer.append(token)
-    while answer and answer[-1] == pad:
-        answer.pop()
-    return answer
+    return tuple(takewhile(lambda token: token != end, rows[0, len(ids) :].tolist()))
 
 
 def computed_kv(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 import torch
@@ -18,7 +18,6 @@ from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.scoring import aggregate, box_scores
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.manifest import KVBlock, PoolReader
-from zibaldone.views.kvcache.storage.tiers import Hits
 from zibaldone.views.kvcache.view import KVView
 
 
@@ -29,8 +28,7 @@ class Sought:
     query: str
     now: datetime
     session: str | None  # that is going on
-    k: int  # blocks
-    budget_tokens: int  # of whole turns
+    budget_tokens: int  # of memory
     max_new_tokens: int
     by_text: tuple[int, ...] = ()  # seqs as text recall ranks them
     given: tuple[int, ...] | None = None  # seqs that the caller selects, and no others
@@ -66,7 +64,6 @@ class SelectedMemory(PromptContext):
 
     blocks: tuple[KVBlock, ...] = ()
     recent_tokens: int = 0  # of the newest turns among these
-    hits: Hits = field(default_factory=Hits)
 
 
 def select_memory(
@@ -83,14 +80,11 @@ def select_memory(
     selection = select(view, reader, sought)
     if reader is None:
         return SelectedMemory(selection.question.ids)
-    chosen = view.fetcher.fetch(reader, selection.blocks)
-    newest = view.fetcher.fetch(reader, selection.newest)
     return SelectedMemory(
         selection.question.ids,
-        chosen.raw + newest.raw,
+        view.fetcher.fetch(reader, selection.shown),
         selection.shown,
         sum(block.tokens for block in selection.newest),
-        chosen.hits,
     )
 
 
@@ -172,8 +166,8 @@ class LayeredMemory(LayeredPrompt):
         room = room_for(encoder, ids, sought.max_new_tokens) + len(encoder.prefix_ids)
         in_all = sum(block.tokens for block in index.blocks)
         # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
-        super().__init__(ids, min(sought.k * view.config.block_tokens, in_all, room), self._choose)
-        self.hits, self.recent_tokens = Hits(), 0
+        super().__init__(ids, min(sought.budget_tokens, in_all, room), self._choose)
+        self.recent_tokens = 0
         self._used: dict[int, KVBlock] = {}
 
     @property
@@ -200,10 +194,9 @@ class LayeredMemory(LayeredPrompt):
         last = taken[-1]
         taken.sort(key=lambda block: block.chronological)
         fetched = view.fetcher.fetch(self._reader, taken)
-        self.hits += fetched.hits
         parts = [
             cut((raw[layer],), 0, block.tokens + min(left, 0) if block is last else None)[0]
-            for block, raw in zip(taken, fetched.raw, strict=True)
+            for block, raw in zip(taken, fetched, strict=True)
         ]
         self._used.update({block.number: block for block in taken})
         keys = torch.cat([part.keys for part in parts], dim=-2)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -42,8 +41,7 @@ from zibaldone.views.kvcache.model.inspection import (
 
 # By how much of the largest number two passes may differ that are equal but for rounding.
 NOISE = {torch.float32: 1e-5, torch.float64: 1e-9, torch.bfloat16: 0.02, torch.float16: 0.02}
-_attaching = ForkSafeLock()
-_taps: WeakKeyDictionary[PreTrainedModel, Tap] = WeakKeyDictionary()
+_PREFIX = "zibaldone_"  # of the names of attention functions
 _open = threading.local()  # .session: the tap session of this thread
 
 
@@ -130,17 +128,7 @@ def _session() -> TapSession | None:
 
 
 class Tap:
-    """Hooks in an attached model, shared by all its users: `attach`, and `detach` when done."""
-
-    @staticmethod
-    def attach(model: PreTrainedModel) -> Tap:
-        """The model's tap; the last user's `detach` restores the model. Raises UnsupportedModel."""
-        with _attaching:
-            tap = _taps.get(model)
-            if tap is None:
-                tap = _taps[model] = Tap(model)
-            tap.users += 1
-            return tap
+    """Hooks in an attached model, one tap at a time; `detach` restores the model."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         """Find the attention layers and their rotations, and verify that a tapped pass equals a stock one.
@@ -149,9 +137,11 @@ class Tap:
         """
         check_config(model.config)
         _refuse_training(model)
-        self.model, self.users = model, 0
+        self.model = model
         self.lock = ForkSafeLock()  # held by whoever lets the model run
         self.original = model.config._attn_implementation  # noqa: SLF001 - there is no public reading of it
+        if self.original.startswith(_PREFIX):
+            raise UnsupportedModel("it is attached already: close that KVMemory first")
         modules = attention_modules(model)
         if len(modules) != model.config.get_text_config(decoder=True).num_hidden_layers:
             raise UnsupportedModel(why_not_all(model, len(modules)))
@@ -170,18 +160,11 @@ class Tap:
                 raise UnsupportedModel(f"{type(model).__name__} does not take another attention function")
             self._verify()
         except BaseException:
-            self._take_out()
+            self.detach()
             raise
 
     def detach(self) -> None:
-        """Release one user's claim; the last one removes all hooks."""
-        with _attaching:
-            self.users -= 1
-            if self.users <= 0:
-                _taps.pop(self.model, None)
-                self._take_out()
-
-    def _take_out(self) -> None:
+        """Remove all hooks; idempotent."""
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
@@ -423,7 +406,7 @@ def _identity(index: int, tap: Tap) -> Callable[..., tuple[tuple[Any, ...], dict
 
 def _register(original: str) -> str:
     """Register an attention function that rotates queries while a tap is open, and else is the original."""
-    name = f"zibaldone_{original}"
+    name = f"{_PREFIX}{original}"
     if name in ALL_ATTENTION_FUNCTIONS:
         return name
     stock = ALL_ATTENTION_FUNCTIONS.get(original)

@@ -76,12 +76,10 @@ def tokens_in(raw: Raw | None) -> int:
 class Encoder:
     """Computes raw keys and values with an attached model. Not for several threads at once."""
 
-    def __init__(
-        self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt, layers: Sequence[int]
-    ) -> None:
-        """`layers` are those whose boxes are kept."""
-        self.tap, self.tokenizer, self.form = tap, tokenizer, form
-        self.config, self.layers = config, tuple(layers)
+    def __init__(self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt) -> None:
+        self.tap, self.tokenizer, self.form, self.config = tap, tokenizer, form, config
+        # Whose boxes are kept: text needs none.
+        self.layers = () if config.whole_turns else tuple(range(len(tap.shapes)))
         self.is_closing = False
         self.window = window_of(tap.model.config)
         bos = getattr(tokenizer, "bos_token_id", None)
@@ -118,8 +116,8 @@ class Encoder:
 
     @property
     def standing(self) -> Raw | None:
-        """Keys and values that stand before every question: the prefix, if it is pinned."""
-        return self.prefix if self.config.pinned else None
+        """Keys and values that stand before every question; on a grid they lie in block 0."""
+        return self.prefix if self.config.whole_turns else None
 
     def turn_ids(self, message: Message) -> tuple[int, ...]:
         """Token ids of a message, at least one."""

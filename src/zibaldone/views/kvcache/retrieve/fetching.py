@@ -1,47 +1,37 @@
-"""Getting blocks to the model from the tiers, and encoding them again where a forgetting unmade them."""
+"""Getting blocks to the model from cache or disk, and encoding them again where a forgetting unmade them."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 from zibaldone.errors import BlockMissing
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain, cut, joined, tokens_in
 from zibaldone.views.kvcache.model.turns import pieces_of
 from zibaldone.views.kvcache.storage import manifest
+from zibaldone.views.kvcache.storage.block_cache import BlockCache, Key
 from zibaldone.views.kvcache.storage.codec import decode
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 from zibaldone.views.kvcache.storage.store import KVStore
-from zibaldone.views.kvcache.storage.tiers import Hits, Tiers
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """Keys and values of the blocks that were asked for, and where they came from."""
-
-    raw: tuple[Raw, ...]
-    hits: Hits
 
 
 class Fetcher:
     """Reads blocks of one model."""
 
-    def __init__(self, store: KVStore, encoder: Encoder, tiers: Tiers) -> None:
-        self._store, self._encoder, self._tiers = store, encoder, tiers
+    def __init__(self, store: KVStore, encoder: Encoder, cache: BlockCache) -> None:
+        self._store, self._encoder, self._cache = store, encoder, cache
 
-    def fetch(self, reader: PoolReader, blocks: Iterable[KVBlock]) -> Fetched:
+    def fetch(self, reader: PoolReader, blocks: Iterable[KVBlock]) -> tuple[Raw, ...]:
         """Keys and values of these blocks, on the device.
 
         Raises BlockMissing when one has just moved, or was forgotten or unmade.
         """
         return self._resident(reader.pool, placed(reader, blocks))
 
-    def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> Fetched:
+    def _resident(self, pool: Pool, blocks: Sequence[KVBlock]) -> tuple[Raw, ...]:
         """Fetch blocks that have a place."""
-        raw, hits = self._tiers.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
-        return Fetched(tuple(raw), hits)
+        return self._cache.get([(_key(pool, block), self._reader(pool, block)) for block in blocks])
 
     def remake(self, pool: Pool, blocks: Sequence[KVBlock]) -> list[tuple[KVBlock, BlockDraft, Raw]]:
         """Encode those of a segment's blocks again that have no place.
@@ -53,7 +43,7 @@ class Fetcher:
         and, with align="grid" and a quantised pool, those that were quantised before they were full.
         """
         there = [block for block in blocks if block.slot is not None]
-        raws = self._resident(pool, there).raw
+        raws = self._resident(pool, there)
         at_hand = {block.number: raw for block, raw in zip(there, raws, strict=True)}
         made: list[tuple[KVBlock, BlockDraft, Raw]] = []
         seen: list[Raw] = []  # whole blocks, as they are read back
@@ -96,7 +86,7 @@ class Fetcher:
         if any(block.slot is None for block in blocks):
             made = {block.number: raw for block, _, raw in self.remake(reader.pool, blocks)}
         near = [b for b in blocks if b.tile.position + b.tokens > position - needed]
-        read = iter(self._resident(reader.pool, [b for b in near if b.number not in made]).raw)
+        read = iter(self._resident(reader.pool, [b for b in near if b.number not in made]))
         parts = [made[block.number] if block.number in made else _on_cpu(next(read)) for block in near]
         chain.resume(position, parts, (last.number, last.tile, last.time_us))
         return chain
@@ -114,7 +104,7 @@ def placed(reader: PoolReader, blocks: Iterable[KVBlock]) -> tuple[KVBlock, ...]
     return tuple(rows[number] for number in numbers)
 
 
-def _key(pool: Pool, block: KVBlock) -> Hashable:
+def _key(pool: Pool, block: KVBlock) -> Key:
     made_by = pool.generation
     return made_by.user, made_by.number, made_by.fingerprint, block.number, block.crc
 

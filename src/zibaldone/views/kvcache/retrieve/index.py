@@ -30,12 +30,7 @@ class Index:
     pool: Pool
     blocks: tuple[KVBlock, ...]
     boxes: dict[int, Tensor]  # by layer: (blocks, kv_heads, 2, key_dim)
-    version: int
-    deletions: int
-
-    @property
-    def last(self) -> int:
-        return self.blocks[-1].number if self.blocks else 0
+    version: int  # of the user's log
 
 
 class Indexes:
@@ -46,14 +41,12 @@ class Indexes:
         self._held: UserCache[Index] = UserCache(_USERS)
 
     def get(self, connection: Connection, pool: Pool) -> Index:
-        """As of this snapshot: new blocks are read in, and all of them again when something was deleted."""
+        """As of this snapshot; all boxes are read again when anything has changed."""
         user = pool.generation.user
         state = log.state(connection, user)
         held = self._held.get(user)
-        if held is not None and (held.pool != pool or held.deletions != state.deletions):
-            held = None
-        if held is None or held.version != state.version:
-            held = self._read(connection, pool, held, state.version, state.deletions)
+        if held is None or (held.pool, held.version) != (pool, state.version):
+            held = self._read(connection, pool, state.version)
             self._held.put(user, held, state)
         return held
 
@@ -61,24 +54,14 @@ class Indexes:
         """Let go of what was before a forgetting."""
         self._held.drop(user, state)
 
-    def _read(
-        self, connection: Connection, pool: Pool, held: Index | None, version: int, deletions: int
-    ) -> Index:
-        after = held.last if held else 0
-        fresh = [b for b in manifest.after(connection, pool.generation, after) if b.boxes_crc is not None]
-        boxes = {
-            layer: [held.boxes[layer] if held else self._tensor(pool, layer, [])] for layer in pool.layers
-        }
-        for some in in_chunks(fresh, _ROWS):
+    def _read(self, connection: Connection, pool: Pool, version: int) -> Index:
+        blocks = [b for b in manifest.all_blocks(connection, pool.generation) if b.boxes_crc is not None]
+        boxes = {layer: [self._tensor(pool, layer, [])] for layer in pool.layers}
+        for some in in_chunks(blocks, _ROWS):
             for layer, tensor in self._boxes(pool, some).items():
                 boxes[layer].append(tensor.to(self._device))
-        return Index(
-            pool,
-            (*(held.blocks if held else ()), *fresh),
-            {layer: torch.cat(parts) for layer, parts in boxes.items()},
-            version,
-            deletions,
-        )
+        whole = {layer: torch.cat(parts) for layer, parts in boxes.items()}
+        return Index(pool, tuple(blocks), whole, version)
 
     def _boxes(self, pool: Pool, blocks: Iterable[KVBlock]) -> dict[int, Tensor]:
         """Boxes of these blocks, checked. Raises BlockMissing when they have just been overwritten."""

@@ -57,7 +57,6 @@ def prompt_of(view: KVView, reader: PoolReader | None, user: str, sought: Sought
     if not view.config.whole_turns:
         raise InvalidInput("select 'per_layer' gives every layer its own memory, an engine has one for all")
     selection = select(view, reader, sought)
-    prefix = view.encoder.prefix_ids if view.config.pinned else ()
     blocks: tuple[KVBlock, ...] = ()
     scope = salt = None
     if reader is not None and selection.shown:
@@ -69,11 +68,11 @@ def prompt_of(view: KVView, reader: PoolReader | None, user: str, sought: Sought
         generation = reader.pool.generation
         numbers = tuple(block.number for block in blocks)
         pool = generation.number, generation.fingerprint
-        scope = KVScope(user, *pool, bool(prefix), numbers, content_of(blocks))
+        scope = KVScope(user, *pool, numbers, content_of(blocks))
         salt = scope.salt()
     memory = (token for block in blocks for token in block.tile.ids)
     return KVPrompt(
-        ids=(*prefix, *memory, *selection.question.ids),
+        ids=(*view.encoder.prefix_ids, *memory, *selection.question.ids),
         question_tokens=len(selection.question.ids),
         scope=scope,
         salt=salt,

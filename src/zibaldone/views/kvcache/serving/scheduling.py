@@ -44,7 +44,6 @@ class KVScope:
     user: Annotated[str, Field(strict=True)]
     generation: Number
     fingerprint: Annotated[str, Field(strict=True)]
-    pinned: Annotated[bool, Field(strict=True)]  # the pinned prefix stands before the blocks
     blocks: tuple[Number, ...]  # in the order in which they stand in the prompt
     content: Annotated[str, Field(strict=True)]  # content_of these
 
@@ -74,7 +73,7 @@ class KVScope:
         Keys of a block depend on what it was encoded behind, so equal tokens do not make equal caches: an
         engine that only compares tokens would mix memories up, and memory with text.
         """
-        parts = (self.user, self.generation, self.fingerprint, self.pinned, self.content)
+        parts = (self.user, self.generation, self.fingerprint, self.content)
         return blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -253,8 +252,7 @@ class SchedulerSide:
             self._cards[path] = ModelCard.read(path)
         card = self._cards[path]
         card.check(self._config)
-        pinned = card.prefix_ids if scope.pinned else ()
-        ids = (*pinned, *(token for block in blocks for token in block.tile.ids))
+        ids = (*card.prefix_ids, *(token for block in blocks for token in block.tile.ids))
         if tuple(prompt[: len(ids)]) != ids or len(prompt) <= len(ids):
             raise ForeignKV(
                 f"the prompt does not begin with the tokens of user {scope.user!r}'s blocks, or has none"
@@ -265,4 +263,6 @@ class SchedulerSide:
             if block.slot is None or block.crc is None:
                 break
             placed.append(PlacedBlock(block.slot, block.crc, block.tokens))
-        return LoadPlan(self._store.files(pool).folder, pool.layout, path, len(pinned), tuple(placed))
+        return LoadPlan(
+            self._store.files(pool).folder, pool.layout, path, len(card.prefix_ids), tuple(placed)
+        )

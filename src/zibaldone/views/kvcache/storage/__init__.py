@@ -1,1 +1,1 @@
-"""Storage of blocks: manifest, files, tiers."""
+"""Storage of blocks: manifest, files, cache."""

@@ -193,8 +193,8 @@ def set_slot(connection: Connection, generation: Generation, block: KVBlock) -> 
     )
 
 
-def after(connection: Connection, generation: Generation, number: int = 0) -> list[KVBlock]:
-    return _blocks(connection, generation, _b.block > number, order=(_b.block,))
+def all_blocks(connection: Connection, generation: Generation) -> list[KVBlock]:
+    return _blocks(connection, generation, order=(_b.block,))
 
 
 def fetch(connection: Connection, generation: Generation, numbers: Sequence[int]) -> dict[int, KVBlock]:
@@ -237,9 +237,9 @@ def of_turns(connection: Connection, generation: Generation, seqs: Sequence[int]
     return by_turn
 
 
-def newest(connection: Connection, generation: Generation, session: str | None, limit: int) -> list[KVBlock]:
-    """The last blocks that have keys, of a session or of all; in the order of the log."""
-    where = (_b.slot.is_not(None), *(() if session is None else (_b.session == session,)))
+def newest(connection: Connection, generation: Generation, session: str, limit: int) -> list[KVBlock]:
+    """The last blocks of a session that have keys, in the order of the log."""
+    where = _b.slot.is_not(None), _b.session == session
     order = (_b.first_seq.desc(), _b.position.desc())
     return sorted(
         _blocks(connection, generation, *where, order=order, limit=limit), key=lambda b: b.chronological
@@ -318,7 +318,7 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
     disagreements: list[str] = []
     slots: dict[int, int] = {}
     by_segment: dict[tuple[str, int], int] = {}
-    for block in sorted(after(connection, generation), key=lambda block: block.place):
+    for block in sorted(all_blocks(connection, generation), key=lambda block: block.place):
         for seq, tokens in block.tile.runs:
             covered[seq] = covered.get(seq, 0) + tokens
         if sum(tokens for _, tokens in block.tile.runs) != block.tokens:

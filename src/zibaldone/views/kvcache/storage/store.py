@@ -141,7 +141,7 @@ class KVStore:
     def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
         """Blocks whose bytes differ from what was written; True if their boxes do."""
         files = self.files(pool)
-        for block in manifest.after(connection, pool.generation):
+        for block in manifest.all_blocks(connection, pool.generation):
             if block.slot is None:
                 continue
             boxes = [box for layer in files.layers for box in files.read_boxes(layer, [block.number - 1])]
