@@ -24,9 +24,6 @@ _IRREGULAR: Final = {
     for form in forms
 }
 
-# Simple past forms, which never stand after "did not"; participles among them do no harm.
-PAST_FORMS: Final = tuple(form for form in _IRREGULAR if not form.endswith(("ing", "s")) and form != "shot")
-
 
 def base_form(word: str) -> str:
     """Return the base form of an irregular verb in lower case; any other word unchanged."""

@@ -26,8 +26,8 @@ from zibaldone.views.topics.consolidate.workbench import Workbench, bundles
 from zibaldone.views.topics.markdown.entry import AI, Entry, When
 from zibaldone.views.topics.tasks import Extract, FactNoted
 
-# Before an item of a list: "-", "##", "1.", "(2)", "b)".
 _A_MONTH = timedelta(31)
+# Before an item of a list: "-", "##", "1.", "(2)", "b)".
 _MARK = late(r"(?:[-*+•]|#{1,6}|[(\[]?(?:\p{N}{1,6}[.:)\]]{1,2}|\p{L}[)\]]\.?))\s+")
 
 
