@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 import pytest
+from sqlalchemy import text
 
 from zibaldone import Config, InvalidInput, MemAttention, Memory, Placement, RecordedModel, Verification
 from zibaldone.engine.verification.needles import normalized
@@ -287,6 +288,17 @@ def test_words_of_memory_itself(opened):
     memory.maintain()
     verified = memory.admin.verify(receipt)
     assert (verified.ok, verified.leftovers) == (True, ())
+
+
+def test_an_id_that_reads_as_the_user_before_a_digest(memory):
+    """Ids such as "ann-1234" are common, and so are digests that begin with four digits of them."""
+    memory.add({"content": "Fine.", "id": "first"}, user="ann")
+    memory.forget(user="ann", session="default")
+    with memory._database.read() as connection:
+        (digested,) = connection.execute(text("SELECT digest FROM forgotten_ids")).scalars()
+    (added,) = memory.add({"content": "Fine.", "id": f"ann-{digested[:4]}"}, user="ann")
+    receipt = memory.forget(user="ann", seqs=[added.seq], keep_texts=True)
+    assert memory.admin.verify(receipt).leftovers == ()
 
 
 def test_rows_that_refer_to_what_is_gone(opened):

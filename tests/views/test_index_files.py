@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from unittest.mock import Mock
 
 import pytest
 
@@ -91,6 +92,17 @@ def test_nothing_forgotten_is_in_a_file(filled, opened):
     assert files(memory)
     assert not any(b"Moss" in said_in(path) for path in files(memory))
     assert "Moss" not in answer(opened())[0]
+
+
+def test_what_a_killed_forgetting_left_goes_when_the_folder_is_opened(filled, opened, monkeypatch):
+    """The rows are gone, and their index is released: a process that dies then leaves its file."""
+    memory = filled()
+    with monkeypatch.context() as patch:
+        patch.setattr(SavedIndexes, "sweep", Mock(side_effect=RuntimeError("killed")))
+        with pytest.raises(RuntimeError):
+            memory.forget(user="ann", seqs=[1])
+    assert files(memory)
+    assert not files(opened())
 
 
 @pytest.mark.parametrize("where", [(index_files, "save"), (FileObjects, "put")], ids=["before", "amid"])

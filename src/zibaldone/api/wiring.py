@@ -154,6 +154,8 @@ class Wiring:
             self.database.keep_reserve()
             if not self.database.shared and self.database.bucket is None:  # each user's maintenance does it
                 clean_all(self.database)
+                if not self.database.saved.is_clean():  # as after a forgetting that was killed
+                    self.database.saved.sweep()
             if self._kv_folder.is_dir():
                 self.kv.clean_all(self.database)
             shredding.finish(self.database, self.stores, self.now())

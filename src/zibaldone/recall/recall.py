@@ -20,6 +20,7 @@ from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
 from zibaldone.search.question import Question, parse_question
 from zibaldone.search.unit import PASSAGE
+from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.purgeable_cache import sweeping
@@ -201,6 +202,7 @@ class _Answers:
     traces: list[ViewTrace] = field(default_factory=list)
     replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
     corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
+    has_corrections: bool = False
 
     def of(self, view: View, room_tokens: int) -> Retrieved:
         """The answer of a view for so much room."""
@@ -260,6 +262,7 @@ class _Answers:
         ]
         if not newest:
             return there
+        self.has_corrections = True
         current, replaced = corrections_instead(
             there, newest, corrections, self.question.scope.session, self.tokenizer
         )
@@ -302,6 +305,17 @@ class _Answers:
         cut = replace(unit, begins_inside=begins, ends_inside=ends)
         return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
 
+    def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
+        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
+        there: list[Evidence] = []
+        for some in in_chunks(candidates, max(most, 1)):
+            there += self.still_there(some, corrected=True)
+            if self.has_corrections:  # what corrects a passage may have been offered further on
+                return self.still_there(candidates, corrected=True)
+            if len(there) >= most:
+                break
+        return there
+
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
         """The candidates, what no longer holds marked and behind what holds now: see `superseded`.
 
@@ -340,7 +354,7 @@ def search(
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
-    candidates = answers.still_there(retrieved.evidence, corrected=True)
+    candidates = answers.first_there(retrieved.evidence, limit)
     return Passages(answers.current_first(notes, candidates[:limit])[:limit], retrieved.confidence)
 
 

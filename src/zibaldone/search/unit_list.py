@@ -27,6 +27,7 @@ class UnitList:
 
     def __init__(self, saved: Sequence[SavedIndex] = ()) -> None:
         self.packed = PackedUnits(_joined(saved)) if saved else None  # those that were saved, the first rows
+        self._saved_rows = len(self.packed) if self.packed else 0
         self._unpacked: dict[int, Unit] = {}  # saved units that were asked for, by row
         self._units: list[Unit] = []  # those behind them
         self._nbytes = 0  # of these
@@ -36,13 +37,14 @@ class UnitList:
         return self._saved_rows + len(self._units)
 
     def __getitem__(self, row: int) -> Unit:
-        if self.packed is None or row >= len(self.packed):
+        if self.packed is None or row >= self._saved_rows:
             return self._units[row - self._saved_rows]
-        if row not in self._unpacked:
+        unit = self._unpacked.get(row)
+        if unit is None:
             if len(self._unpacked) >= _MOST_UNPACKED:
                 self._unpacked.clear()
-            self._unpacked[row] = self.packed.unit(row)
-        return self._unpacked[row]
+            unit = self._unpacked[row] = self.packed.unit(row)
+        return unit
 
     def __iter__(self) -> Iterator[Unit]:
         """Units in the order of rows."""
@@ -52,10 +54,6 @@ class UnitList:
     def nbytes(self) -> int:
         """Bytes of memory, about; saved units that were not asked for are not counted."""
         return self._nbytes + sum(map(_bytes_of, self._unpacked.values()))
-
-    @property
-    def _saved_rows(self) -> int:
-        return len(self.packed) if self.packed else 0
 
     def extend(self, units: Iterable[Unit]) -> None:
         """Append."""
@@ -73,6 +71,7 @@ class UnitList:
         before = self._saved_rows
         self._units = list(compress(self._units, mask[before:].tolist()))
         self.packed = self.packed.keep(mask[:before]) if self.packed and mask[:before].any() else None
+        self._saved_rows = len(self.packed) if self.packed else 0
         self._unpacked, self._nbytes = {}, sum(map(_bytes_of, self._units))
 
     def save(self, saved: SavedIndex, first: int = 0) -> None:

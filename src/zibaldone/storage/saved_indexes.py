@@ -151,6 +151,13 @@ class SavedIndexes:
         connection.execute(update(table).values(state="released"))
         connection.execute(delete(stored_objects).where(stored_objects.c.kind == INDEX_ROWS))
 
+    def is_clean(self, user: str | None = None) -> bool:
+        """True if all indexes, of one user or of all, are current: none is to be deleted or being written."""
+        whose = [] if user is None else [table.c.user == user]
+        query = select(table.c.key).where(table.c.state != "current", *whose).limit(1)
+        with self._database.read(user) as connection:
+            return connection.execute(query).first() is None
+
     def sweep(self, user: str | None = None) -> None:
         """Delete the objects of released indexes, of one user or of all.
 
@@ -159,10 +166,7 @@ class SavedIndexes:
         c = table.c
         whose = [] if user is None else [c.user == user]
         strays = self._strays(user)
-        with self._database.read(user) as connection:
-            query = select(c.key).where(c.state != "current", *whose).limit(1)
-            is_clean = connection.execute(query).first() is None
-        if is_clean:
+        if self.is_clean(user):
             if strays:
                 self.store.delete(*strays)
             return
