@@ -330,29 +330,29 @@ def test_python_is_started_in_one_place():
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
     ".": 370,
-    "adapters": 1_657,
-    "api": 3_948,
-    "cli": 3_779,
+    "adapters": 1_660,
+    "api": 3_935,
+    "cli": 3_778,
     "core": 929,
-    "engine": 3_840,
-    "importers": 3_453,
+    "engine": 3_841,
+    "importers": 3_414,
     "log": 2_394,
     "models": 2_424,
-    "recall": 1_754,
-    "search": 2_739,
-    "server": 8_489,
-    "storage": 4_405,
+    "recall": 1_768,
+    "search": 2_680,
+    "server": 8_447,
+    "storage": 4_422,
     "testing": 490,
-    "text": 1_974,
-    "views": 1_833,
-    "views/chunks": 2_790,
+    "text": 1_943,
+    "views": 1_834,
+    "views/chunks": 2_791,
     "views/hierarchy": 3_001,
-    "views/kvcache": 4_702,
+    "views/kvcache": 4_421,
     "views/messages": 212,
-    "views/notes": 1_944,
-    "views/topics": 4_958,
+    "views/notes": 1_922,
+    "views/topics": 4_914,
 }
-TESTS_CEILING = 42_558
+TESTS_CEILING = 42_130
 
 
 def lines_in(path: Path) -> int:
