@@ -36,7 +36,6 @@ from zibaldone.core.validation import (
     to_json,
     to_time,
     type_of,
-    whole_text,
 )
 from zibaldone.errors import InvalidInput, InvalidMessage
 
@@ -218,7 +217,15 @@ def _checked(message: Message, of_agent: Mapping[str, str], *, keep_files: bool)
         raise InvalidInput(f"role {shown(message.role)} is no role: did you mean {close[0]!r}?")
     if message.name is not None:
         one_line("name", message.name)
-    whole_text("content", message.content)
+    if not isinstance(message.content, str):
+        raise InvalidInput(f"content must be a string, not {type_of(message.content)}")
+    try:
+        message.content.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"content has a lone surrogate (half of a character) at character {error.start}: repair it with"
+            " text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')"
+        ) from error
     if not isinstance(message.metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type_of(message.metadata)}")
     files = message.files

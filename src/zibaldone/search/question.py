@@ -154,13 +154,13 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
     whole, today = question.text, question.now.date()
     is_long = len(whole) > QUESTION_CHARS_READ
     text = question_as_read(whole) if is_long else whole
+    spoken = words(text)
+    speakers, names = _speakers_in(as_written(text), index.speakers)
     days = _ordinals(find_days(text, today))
     if days and not any(index.overlaps_known_days(first, last) for first, last in days):
         today = date.fromordinal(int(index.days.max())) if len(index) else today
         days = _ordinals(find_days(text, today))
     aim = Aim.SAID if _SAID.search(text) else Aim.OVERVIEW if _OVERVIEW.search(text) else Aim.FACT
-    spoken = words(text)
-    speakers, names = _speakers_in(as_written(text), index.speakers)
     skipped = names | STOP_WORDS
     if has_foreign_function_words(spoken):
         skipped |= FOREIGN_FUNCTION_WORDS
