@@ -16,12 +16,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import results
+from benchmarks.chat import chat_model
 from benchmarks.data import LOADERS, Conversation, load
 from zibaldone import Memory
-from zibaldone.api import settings
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import ChatModel
-from zibaldone.models.recorded import RecordedModel
 
 VIEWS = ("chunks", "topics", "hierarchy", "notes")
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -66,9 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
     parser.add_argument("--output", type=Path, default=Path("consolidation.json"))
     given = parser.parse_args(arguments)
-    chat: ChatModel | None = settings.chat()
-    if given.record:
-        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
+    chat = chat_model(given.record)
     if chat is None:
         raise InvalidInput("nobody answers: set ZIBALDONE_CHAT_MODEL, or give --record a folder of answers")
     talks = [talk for talk in load(given.data, given.path) if given.only in (None, talk.name)]

@@ -31,17 +31,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks import results
+from benchmarks.chat import chat_model
 from benchmarks.data import LOADERS, Conversation, Question, load
 from benchmarks.read import read, sample, score
 from benchmarks.recall import judge
-from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import USER, Engine, Equipment, Recalled
 from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import ScriptedModel
 from zibaldone.views.topics.config import Consolidation
@@ -111,9 +110,7 @@ class Bench:
     """What the tables share: the parts of a memory, and a model to read and judge where there is one."""
 
     def __init__(self, folder: Path, record: Path | None, budget: int, *, offline: bool = False) -> None:
-        chat = settings.chat()
-        if record is not None:
-            chat = RecordedModel(record, chat, "ask" if chat else "leave_open")
+        chat = chat_model(record, "leave_open")
         self.embedder = shared_static_embedder()
         self.counted = None if chat is None else Counted(chat, self.embedder)
         self.tools = Equipment(self.embedder, folder, chat=self.counted)

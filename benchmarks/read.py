@@ -25,6 +25,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel
 
 from benchmarks import results
+from benchmarks.chat import chat_model
 from benchmarks.data import LOADERS, Conversation, Question, load
 from zibaldone import Message
 from zibaldone.api import settings
@@ -43,9 +44,8 @@ from zibaldone.cli.compare.systems import (
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatModel, ChatRequest, Turn
+from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.models.task import Task, TaskResult
 from zibaldone.text.rendering import header
@@ -362,9 +362,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=8, help="questions at a time")
     parser.add_argument("--output", type=Path, default=Path("read.json"), help="with all answers")
     given = parser.parse_args()
-    chat: ChatModel | None = settings.chat()
-    if given.record:
-        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
+    chat = chat_model(given.record)
     if chat is None:
         raise InvalidInput(
             "nobody reads: set ZIBALDONE_CHAT_MODEL, or start benchmarks.hand_model and set it"

@@ -20,7 +20,6 @@ from statistics import fmean, median
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
-from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, is_found, share_found
 from zibaldone.cli.compare.systems import Equipment, Recalled, check_systems, make_system
 from zibaldone.models.static import shared_static_embedder
@@ -158,12 +157,10 @@ def main(
     parser.add_argument("--budgets", default=budgets, help="tokens, with commas")
     parser.add_argument("--limit", type=int, help="only the first questions of a conversation")
     parser.add_argument("--min-confidence", type=float, help="recall nothing below it; else the engine's own")
-    parser.add_argument("--chat", action="store_true", help="views ask the ZIBALDONE_CHAT_MODEL")
     parser.add_argument("--output", type=Path, default=results.RESULTS / f"{data}.json")
     given = parser.parse_args()
-    chat = settings.chat() if given.chat else None
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        tools = Equipment(shared_static_embedder(), Path(folder), given.min_confidence, chat)
+        tools = Equipment(shared_static_embedder(), Path(folder), given.min_confidence)
         names = check_systems(given.systems.split(","))
         judged = measure(
             load(data, given.path), names, [int(b) for b in given.budgets.split(",")], tools, given.limit
