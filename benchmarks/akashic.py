@@ -146,16 +146,7 @@ def main() -> None:
     output = given.output or results.RESULTS / (
         "akashic.json" if given.figure == 10 else f"akashic-{given.figure}.json"
     )
-    title = {"title": f"Akashic, Figure {given.figure}", "note": _NOTES[given.figure]}
-    results.write(output, title | {"rows": rows})
-
-
-_NOTES = {
-    2: "Tokens of a chunk's items for each token of its messages (Eq. 1).",
-    10: "One user's chunks in blocks of 64 KiB, the same chunks and requests for each layout.",
-    11: "Evidence recalled through the chunks view alone.",
-    12: "`Placement.paper()` with one parameter changed.",
-}
+    results.write(output, {"title": f"Akashic, Figure {given.figure}", "rows": rows})
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@
 
 The model is the ZIBALDONE_CHAT_MODEL, or whoever sits behind `benchmarks.hand_model`. With `--record` answers
 are kept in a folder and not asked for again, and without a model a folder is replayed. Tokens are those of
-the embedded tokenizer. The recordings of the bundled conversation are in `benchmarks/recordings`.
+the embedded tokenizer; per raw token: of requests and answers, over the tokens of the messages. Refused:
+answers that did not pass their check twice, in place of which the offline answer stands. The recordings of
+the bundled conversation are in `benchmarks/recordings`.
 """
 
 from __future__ import annotations
@@ -24,11 +26,6 @@ from zibaldone.models.base import ChatModel
 
 VIEWS = ("chunks", "topics", "hierarchy", "notes")
 RECORDINGS = Path(__file__).parent / "recordings"
-_NOTE = (
-    "A strong language model answered by hand (`benchmarks.hand_model`). Tokens are those of requests and"
-    " answers, by the embedded tokenizer; per raw token: of both, over the tokens of the messages. Refused:"
-    " answers that did not pass their check twice, in place of which the offline answer stands."
-)
 _USER = "me"
 
 
@@ -71,8 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     talks = [talk for talk in load(given.data, given.path) if given.only in (None, talk.name)]
     rows = [consolidate(talk, view, chat) for talk in talks for view in given.views.split(",")]
     results.show(f"consolidation by {chat.name}", rows)
-    page = {"title": "Consolidation by a strong model", "note": _NOTE, "rows": rows}
-    results.write(given.output, page)
+    results.write(given.output, {"title": "Consolidation by a strong model", "rows": rows})
 
 
 if __name__ == "__main__":

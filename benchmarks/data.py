@@ -286,12 +286,28 @@ def mab(path: Path) -> Iterator[Conversation]:
 DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
 
 
+FELT = Path(__file__).parent / "felt"
+
+
+def by_hand(name: str) -> tuple[Path, list[Any]]:
+    """The file of a chat in `felt`, or of the demo, and its questions.
+
+    A question's `parts` are what it needs, each as {id of a message: phrase of it} of which one is enough.
+    """
+    lines = (FELT / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return DEMO if name == "demo" else FELT / f"{name}_chat.jsonl", [json.loads(line) for line in lines]
+
+
+def messages_of(file: Path) -> tuple[Message, ...]:
+    """The messages of a file with one conversation, as an import takes it."""
+    with opened_source(file) as source:
+        (talk,) = reading(source).conversations()
+    return _numbered(talk.messages)
+
+
 def demo_conversation() -> Conversation:
     """The conversation that comes with the package."""
-    with opened_source(DEMO) as source:
-        (talk,) = reading(source).conversations()
-    messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
-    return Conversation("bundled", "demo", tuple(messages), ())
+    return Conversation("bundled", "demo", messages_of(DEMO), ())
 
 
 def bundled(path: Path) -> Iterator[Conversation]:

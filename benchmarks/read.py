@@ -52,11 +52,6 @@ from zibaldone.text.rendering import header
 
 VIEW, ASK = "bench", "ask"
 PUBLISHED = results.RESULTS / "read.json"
-_NOTE = (
-    "Read and judged by a strong language model, the judge without knowing what made an answer; samples of"
-    " development data. `zibaldone` is one recall, `ask` lets the reader look again (`Memory.ask`): its"
-    " tokens are those of all evidence at the end, its requests those to the model."
-)
 _A_DAY = timedelta(days=1)  # a question is asked on a day: what was said on it is known
 ANSWER_TOKENS = 2048  # a model that thinks aloud before it answers needs most of them
 _PROMPT_TOKENS = 8_000  # of instructions, question and answer, beside the recalled text
@@ -325,7 +320,7 @@ def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
 def publish(output: Path) -> None:
     """Put a run's figures, without its questions and answers, among those of the results page."""
     run = json.loads(output.read_text(encoding="utf-8"))
-    page: dict[str, Any] = {"title": "Answers, read and judged", "note": _NOTE, "rows": []}
+    page: dict[str, Any] = {"title": "Answers, read and judged", "rows": []}
     if PUBLISHED.exists():
         page = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     kinds = ("data", "system", "tokens")

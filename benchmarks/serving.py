@@ -429,17 +429,7 @@ def measure(
     return rows, remembered
 
 
-_NOTE = (
-    "`session`: the session so far; `gateway`: by way of the gateway; `same`: the gateway's prompts, straight"
-    " to the upstream; `full`: the whole history in each prompt. Akashic's Figure 9 is `s_per_token` beside"
-    " `requests_per_s`. `degraded`: memory took longer than `--timeout` and the request went on without it."
-)
 _PREFIX_TURNS = 20
-_PREFIX_NOTE = (
-    "Twenty turns of one conversation through the gateway in each of its modes, and without it (`none`):"
-    " `cached` is the share of what the upstream is sent after the first turn that stands at the beginning of"
-    " the request before, byte for byte. What a search found is sent once, and not again in the next turn."
-)
 _PREFIX_ARMS = (  # what is asked, the mode, and whether the model searches at each turn
     ("none", "context", False),
     ("context", "context", False),
@@ -536,21 +526,21 @@ def main() -> None:
     views = given.views.split(",") if given.views else []
     load_before = os.getloadavg()[0]
 
-    def write(name: str, title: str, note: str, rows: Sequence[object], **more: object) -> None:
+    def write(name: str, title: str, rows: Sequence[object], **more: object) -> None:
         results.show(name, rows, ", ".join(f"{what}: {told}" for what, told in more.items()))
-        figures = {"title": title, "note": note, "data": given.path.name, "rows": rows, **more}
+        figures = {"title": title, "data": given.path.name, "rows": rows, **more}
         results.write(given.output or results.RESULTS / f"{name}.json", figures)
 
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         imported(folder, users, views)
         with serving(folder, given, views) as ports:
             if given.prefixes:
-                write("prefixes", "Prefix caches", _PREFIX_NOTE, prefixes(users[0], *ports))
+                write("prefixes", "Prefix caches", prefixes(users[0], *ports))
                 return
             rows, remembered = measure(users, concurrency, given.requests, *ports, views, full=given.full)
         counted = audit(Path(folder), remembered)
     loads = {"before": load_before, "after": os.getloadavg()[0]}
-    write("serving", "Serving", _NOTE, rows, log=counted, load=loads)
+    write("serving", "Serving", rows, log=counted, load=loads)
 
 
 def imported(folder: str, users: Sequence[ServedUser], views: Sequence[str]) -> None:

@@ -9,8 +9,8 @@ machine. One user holds all messages: the largest single memory, hence the worst
 
     python -m benchmarks.speed LOCOMO --page [--sizes 100000]
 
-times the page instead, as a browser on the same machine gets it: the first page, and a search both as a page
-and as the part that answers while one types.
+times the page instead, as a browser on the same machine gets it, until the last byte: the first page, and a
+search both as a page and as the part that answers while one types; `cpu` is the processor time of both.
 """
 
 from __future__ import annotations
@@ -50,10 +50,6 @@ BATCH = 100  # messages per call when adding in batches
 CALLS = 100  # adds of one message, and recalls
 BUDGET_TOKENS = 1000
 _WARM_UPS, _OPENS, _SEED = 10, 3, 20230508
-_PAGE_NOTE = (
-    "Until the last byte, for a browser on the same machine; `cpu` is the processor time of both. `search` is"
-    " the whole page, `typing` the part that answers while one types."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,13 +293,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
             rows.append((evaluate_page if given.page else evaluate)(size, turns, Path(folder)))
     results.show("speed, medians", rows)
-    if given.page:
-        title, name = "The page", "page.json"
-        note = f"{_PAGE_NOTE} Load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors."
-    else:
-        title, name, note = "Speed", "speed.json", ""
-    made = {"title": title, "note": note, "rows": rows}
-    results.write(given.output or results.RESULTS / name, made)
+    title, name = ("The page", "page.json") if given.page else ("Speed", "speed.json")
+    machine = {"load": os.getloadavg()[0], "processors": os.cpu_count()}
+    results.write(given.output or results.RESULTS / name, {"title": title, "rows": rows} | machine)
 
 
 if __name__ == "__main__":
