@@ -54,6 +54,13 @@ class Conversation:
     messages: tuple[Message, ...]
     questions: tuple[Question, ...]
 
+    def sessions(self) -> list[list[Message]]:
+        """The messages of each session, in their order."""
+        sessions: dict[str, list[Message]] = {}
+        for message in self.messages:
+            sessions.setdefault(message.session, []).append(message)
+        return list(sessions.values())
+
     def evidence(self, question: Question) -> list[str]:
         """The words of its evidence, without descriptions of images; words of their own only."""
         if question.phrases:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load, made
-from benchmarks.listwise import Contests, LineCounter, balanced, contests, fit, to_vector
+from benchmarks.listwise import Contests, balanced, contests, fit, to_vector
 from benchmarks.pin import BUDGETS, SETS
 from benchmarks.pin import Row as Share
 from zibaldone.cli.compare.evidence import Mean, share_found
@@ -87,17 +87,22 @@ class Asked:
         places = np.flatnonzero(relevant[entered]).tolist()
         return contests([self.features[entered]], [places], stands_for[entered])
 
-    def recalled(self, weights: TalkWeights, budget: int, count: Callable[[str], int]) -> float:
+    def recalled(self, weights: TalkWeights, budget: int) -> float:
         """The share of its evidence that is recalled from messages alone when these weights rank."""
         index = self.talk.index
         scores = np.sum(self.features * weights.of_units(index), axis=1)
         asked_time = said_in_asked_time(index, self.read, self.visible)
         rows = rows_offered(index, scores, self.assistant, budget, inside=self.visible, asked_time=asked_time)
-        chosen = choose([self.talk.units[row] for row in rows], budget, count, stems=self.read.stems)
+        units = [self.talk.units[row] for row in rows]
+        chosen = choose(units, budget, _tokens_of, stems=self.read.stems)
         texts: dict[tuple[int, ...], list[str]] = {}
         for unit in chosen.evidence:
             texts.setdefault(unit.sources, []).append(unit.text)
         return share_found(self.wanted, [" ".join(parts) for parts in texts.values()])
+
+
+def _tokens_of(text: str) -> int:
+    return shared_static_embedder().count([text])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +178,14 @@ class Row:
 
 def rows_of(asked: Sequence[Asked]) -> tuple[list[Row], list[str]]:
     """All rows of one kind of talk, and the weights in words."""
-    count, rows, said = LineCounter(shared_static_embedder()), [], []
+    rows, said = list[Row](), list[str]()
     names = list(dict.fromkeys(one.data for one in asked))
     shipped: dict[str, npt.NDArray[np.float64]] = {}
 
     def judged(data: str, label: str, weights: Callable[[Asked], Weights]) -> None:
         shares = np.array(
             [
-                [one.recalled(TalkWeights.alike(weights(one)), budget, count) for budget in BUDGETS]
+                [one.recalled(TalkWeights.alike(weights(one)), budget) for budget in BUDGETS]
                 for one in asked
                 if one.data == data
             ]

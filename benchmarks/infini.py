@@ -304,16 +304,11 @@ def main() -> None:
             rows = list((bench.mixing if given.table == "mixing" else bench.cost)(conversations))
     if bench.open:
         sys.exit(f"{bench.open} questions are open in {given.record}: answer them, and run this again")
-    for row in rows:
-        print(f"{row.variant}, {row.data}, {row.measure}: {row.ours} (theirs {row.theirs or 'none'})")
-    output: Path = given.output
-    others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
-    same = ("table", "variant", "data", "questions")
-    new = {tuple(str(getattr(row, name)) for name in same) for row in rows}
-    every = [row for row in others if tuple(str(row[name]) for name in same) not in new]
-    every += map(asdict, rows)
+    results.show(given.table, rows)
+    key = ("table", "variant", "data", "questions")
+    every = results.beside_earlier(given.output, [asdict(row) for row in rows], key)
     every.sort(key=lambda row: str(row["table"]))
-    results.write(output, {**_PAGE, "rows": every})
+    results.write(given.output, {**_PAGE, "rows": every})
 
 
 if __name__ == "__main__":

@@ -97,8 +97,7 @@ def history_of(
     """Whole sessions from the beginning, stored, and as many questions evenly out of those they answer."""
     taken: list[Message] = []
     total = 0
-    for session in dict.fromkeys(message.session for message in talk.messages):
-        turns = [message for message in talk.messages if message.session == session]
+    for turns in talk.sessions():
         length = sum(tokens_of(turn.content) for turn in turns)
         if taken and total + length > most:
             break

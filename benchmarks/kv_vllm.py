@@ -185,9 +185,8 @@ def _sessions(talks: Sequence[Conversation], least: int, tokenizer: Any) -> list
     taken: list[Message] = []
     total = 0
     for talk in talks:
-        for session in dict.fromkeys(message.session for message in talk.messages):
-            turns = [message for message in talk.messages if message.session == session]
-            taken += [replace(turn, seq=0, session=f"{talk.name} {session}") for turn in turns]
+        for turns in talk.sessions():
+            taken += [replace(turn, seq=0, session=f"{talk.name} {turn.session}") for turn in turns]
             total += sum(len(tokenizer(turn.content)["input_ids"]) for turn in turns)
             if total >= least:
                 return taken

@@ -33,13 +33,20 @@ def write(path: Path, figures: dict[str, Any]) -> None:
     made = {
         "command": command,
         "version": __version__,
-        "commit": _COMMIT,
+        "commit": COMMIT,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(made | figures, ensure_ascii=False, indent=1, default=_plain)
     path.write_text(text + "\n", encoding="utf-8")
     print(f"written: {path}", file=sys.stderr)
+
+
+def beside_earlier(path: Path, new: Sequence[dict[str, Any]], key: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a result file, if it is there, without those of a new one's key; then the new ones."""
+    earlier = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+    keys = {tuple(row[name] for name in key) for row in new}
+    return [*(row for row in earlier if tuple(row[name] for name in key) not in keys), *new]
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
@@ -114,7 +121,7 @@ def commit() -> str | None:
     return ask("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 
-_COMMIT = commit()  # of the code that runs, whatever is committed meanwhile
+COMMIT = commit()  # of the code that runs, whatever is committed meanwhile
 
 
 def _plain(value: object) -> object:
