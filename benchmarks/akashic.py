@@ -9,8 +9,7 @@ the files is in memory. *Space*: bytes stored per live byte. *Write*: bytes writ
 chunks. With `--updates`, at each new chunk each of the five chunks most like it is written anew with that
 chance, as joint compaction would. Figure 11: evidence recalled, and how fast.
 
-With `--chat` the ZIBALDONE_CHAT_MODEL, or whoever is behind `benchmarks.hand_model`, compresses, selects and
-compacts; without, the offline stand-ins do. `--record DIR` keeps its answers.
+No chat model is asked: the offline stand-ins compress, select and compact.
 """
 
 from __future__ import annotations
@@ -33,11 +32,8 @@ from benchmarks.data import Conversation, load
 from benchmarks.pin import SETS
 from benchmarks.recall import judge
 from zibaldone import MemAttention
-from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import USER, Engine, Equipment
-from zibaldone.models.base import ChatModel, ChatReply, ChatRequest
-from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 
 
@@ -53,7 +49,6 @@ class QualityRow:
     retention: float  # of the first row's evidence
     recalls_per_s: float
     built_per_s: int  # messages
-    model_calls: int
 
 
 DENSITY = MemAttention()
@@ -62,21 +57,9 @@ FIGURE_11 = {
     "MemAttention.paper()": MemAttention.paper(),
     "MemAttention()": MemAttention(),
     "dense-only: by metadata": replace(PAPER, recall_relevance="metadata"),
-    "no joint": PAPER,
     **{f"tau_c {n}": replace(PAPER, chunk_gate_tokens=n) for n in (256, 512, 1024, 2048, 4096, 16384)},
     **{f"B_mem {n}": replace(PAPER, memory_budget_tokens=n) for n in (512, 1024, 1536, 2048, 3072)},
 }
-
-
-class NoJoint:
-    """A model that changes nothing in a joint compaction, and is another one for the rest."""
-
-    def __init__(self, model: ChatModel) -> None:
-        self.model, self.name = model, model.name
-
-    def chat(self, request: ChatRequest) -> ChatReply:
-        """The other's answer, or an empty one."""
-        return ChatReply("{}") if request.task == "chunks.joint_compact" else self.model.chat(request)
 
 
 def quality(
@@ -85,14 +68,9 @@ def quality(
     """Figure 11: all messages are taken in, then the questions are asked with a budget that B_mem cuts."""
     rows: list[QualityRow] = []
     for name, config in FIGURE_11.items():
-        if name == "no joint" and tools.chat is None:
-            continue  # without a model there is no joint compaction
-        joint = name != "no joint"
-        equipment = tools if joint or tools.chat is None else replace(tools, chat=NoJoint(tools.chat))
         found, built, asked = [], 0.0, 0.0
-        calls = 0
         for one in conversations:
-            engine = Engine("chunks", equipment, chunks=config, maintained=("messages", "chunks"))
+            engine = Engine("chunks", tools, chunks=config, maintained=("messages", "chunks"))
             began = time.perf_counter()
             engine.take(one.messages)
             built += time.perf_counter() - began
@@ -101,16 +79,13 @@ def quality(
                 recalled = engine.recall(question.text, 4000, question.asked_at)
                 asked += time.perf_counter() - began
                 found.append(judge(one, question, name, 4000, recalled, 0.0).evidence)
-            calls += sum(line.calls for line in engine.memory.admin.usage())
             engine.close()
         mean = Mean.of(found)
         assert mean is not None
         first = rows[0].evidence if rows else mean.value
         messages = sum(len(one.messages) for one in conversations)
         speed = len(found) / asked, round(messages / built)
-        rows.append(
-            QualityRow(data, name, len(found), mean.value, mean.error, mean.value / first, *speed, calls)
-        )
+        rows.append(QualityRow(data, name, len(found), mean.value, mean.error, mean.value / first, *speed))
     return rows
 
 
@@ -150,17 +125,12 @@ def main() -> None:
     parser.add_argument("--conversations", type=int, default=5, help="of a set")
     parser.add_argument("--limit", type=int, default=100, help="questions of a conversation")
     parser.add_argument("--updates", default="0,0.2", help="chances, with commas")
-    parser.add_argument("--chat", action="store_true", help="ask the ZIBALDONE_CHAT_MODEL")
-    parser.add_argument("--record", type=Path, help="keep its answers here, and do not ask again")
     parser.add_argument("--output", type=Path, help="benchmarks/results/akashic.json, or akashic-FIGURE.json")
     given = parser.parse_args()
-    chat: ChatModel | None = settings.chat() if given.chat else None
-    if given.record:
-        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
     rows: list[Any] = []
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as temporary:
         folder = Path(temporary)
-        tools = Equipment(shared_static_embedder(), folder, chat=chat)
+        tools = Equipment(shared_static_embedder(), folder)
         for name in given.sets.split(","):
             data = load(name.split()[0], given.path / SETS[name])[: given.conversations]
             if given.figure == 2:
@@ -169,25 +139,14 @@ def main() -> None:
                 rows += quality(name, data, tools, given.limit)
             else:
                 chances = given.updates.split(",")
-                for row in akashic_layouts.rows_of(
-                    given.figure, name, data, given.limit, chances, chat, folder
-                ):
+                for row in akashic_layouts.rows_of(given.figure, name, data, given.limit, chances, folder):
                     print(row, file=sys.stderr)
                     rows.append(row)
     results.show(f"Figure {given.figure}", rows)
     output = given.output or results.RESULTS / (
         "akashic.json" if given.figure == 10 else f"akashic-{given.figure}.json"
     )
-    title = {"title": f"Akashic, Figure {given.figure}", "note": _NOTES[given.figure]}
-    results.write(output, title | {"model": chat.name if chat else "none", "rows": rows})
-
-
-_NOTES = {
-    2: "Tokens of a chunk's items for each token of its messages (Eq. 1).",
-    10: "One user's chunks in blocks of 64 KiB, the same chunks and requests for each layout.",
-    11: "Evidence recalled through the chunks view alone.",
-    12: "`Placement.paper()` with one parameter changed.",
-}
+    results.write(output, {"title": f"Akashic, Figure {given.figure}", "rows": rows})
 
 
 if __name__ == "__main__":

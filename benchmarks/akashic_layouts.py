@@ -24,7 +24,6 @@ from sqlalchemy import func, select
 from benchmarks.data import Conversation, Question
 from zibaldone import Config, Memory, Message
 from zibaldone.cli.compare.systems import USER
-from zibaldone.models.base import ChatModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.storage.objects import FileObjects
 from zibaldone.storage.opening import open_database
@@ -69,14 +68,12 @@ class Recorder(RecordStore):
         return super().fetch(connection, generation, ids)
 
 
-def trace_of(
-    conversations: Sequence[Conversation], limit: int, chat: ChatModel | None, folder: Path
-) -> Trace:
+def trace_of(conversations: Sequence[Conversation], limit: int, folder: Path) -> Trace:
     """Let one user say everything, session by session of each conversation in turn, and ask everything."""
     trace = Trace()
     placement = Placement(staged_blocks=_NEVER)
     config = Config(chunks=PAPER, placement=placement, maintained=("messages", "chunks"))
-    with Memory(folder, chat=chat, config=config) as memory:
+    with Memory(folder, config=config) as memory:
         view = memory._wiring.chunks  # noqa: SLF001 - the trace is of the engine's own calls
         view.store = recorder = Recorder(view.store.blocks)
         recorder.trace = trace
@@ -239,11 +236,10 @@ def rows_of(
     conversations: Sequence[Conversation],
     limit: int,
     updates: Sequence[str],
-    chat: ChatModel | None,
     folder: Path,
 ) -> Iterator[LayoutRow]:
     """Figure 10 or 12 on one set, with each chance of updates."""
-    trace = trace_of(conversations, limit, chat, Path(tempfile.mkdtemp(dir=folder)))
+    trace = trace_of(conversations, limit, Path(tempfile.mkdtemp(dir=folder)))
     for chance in updates:
         changed = updated(trace, float(chance))
         for layout, placement, moves in FIGURE_10 if figure == 10 else FIGURE_12:

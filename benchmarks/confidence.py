@@ -23,15 +23,14 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks import results
-from benchmarks.data import DEMO, Conversation, Question, load
+from benchmarks.data import FELT, Conversation, Question, by_hand, load, messages_of
 from benchmarks.pin import SETS
-from zibaldone import Memory, Message
+from zibaldone import Message
 from zibaldone.core import Scope
 from zibaldone.models.embedding import embed
 from zibaldone.models.static import shared_static_embedder
@@ -52,13 +51,6 @@ _WITH_NEVER = ("felt", "locomo", "realmem", "beam 100K")
 _MOST_MEMORIES = 25  # of a conversation, of one size
 _MOST_ASKED, _MOST_ASKED_LARGE, _NEVER = 40, 160, 2  # of a memory; of one of SIZES[3]; of a part of a chat
 _BINS = 5
-_FELT = Path(__file__).parent / "felt"
-_NOTE = (
-    "Questions that memories of about so many messages can answer, of other conversations, and about what"
-    " was never said. AUC: how often one that can be answered gets more than one that cannot; left out: by"
-    " weights fitted without its data set, as in the last columns: of those given so much, the share that"
-    " can be answered, as if both kinds were asked as often."
-)
 Doubles = npt.NDArray[np.float64]
 
 
@@ -104,7 +96,7 @@ class Asked:
 
 def chats(source: str, data: Path) -> Iterator[Chat]:
     """All of a source."""
-    listed = json.loads((_FELT / "never.json").read_text(encoding="utf-8"))
+    listed = json.loads((FELT / "never.json").read_text(encoding="utf-8"))
     never = {chat["chat"]: chat["questions"] for chat in listed}
     if source == "felt":
         yield from _felt(never)
@@ -138,15 +130,13 @@ def _with_names(text: str, asked_of: Conversation, talk: Conversation) -> str:
 
 
 def _felt(never: dict[str, list[str]]) -> Iterator[Chat]:
-    told: dict[str, list[Message]] = {}
+    told: dict[str, Sequence[Message]] = {}
     asked: dict[str, list[Known]] = {}
     for name in ("demo", "nurse", "agent"):
-        with TemporaryDirectory() as folder, Memory(folder) as memory:
-            memory.user("u").import_(DEMO if name == "demo" else _FELT / f"{name}_chat.jsonl")
-            told[name] = list(memory.messages(user="u"))
+        file, questions = by_hand(name)
+        told[name] = messages_of(file)
         seqs = {str(message.id): message.seq for message in told[name]}
-        for line in (_FELT / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
-            one = json.loads(line)
+        for one in questions:
             parts = [[seqs[own] for own in part] for part in one["parts"]]
             asked.setdefault(name, []).append(Known(one["question"], parts, len(told[name])))
     for name, messages in told.items():
@@ -317,7 +307,7 @@ def main() -> None:
     results.show("confidence", rows)
     print(f"shipped: {WEIGHTS}\nfitted:  {fitted(asked)}")
     if options.json:
-        results.write(options.json, {"title": "Confidence", "note": _NOTE, "rows": rows})
+        results.write(options.json, {"title": "Confidence", "rows": rows})
 
 
 if __name__ == "__main__":

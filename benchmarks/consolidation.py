@@ -4,7 +4,9 @@
 
 The model is the ZIBALDONE_CHAT_MODEL, or whoever sits behind `benchmarks.hand_model`. With `--record` answers
 are kept in a folder and not asked for again, and without a model a folder is replayed. Tokens are those of
-the embedded tokenizer. The recordings of the bundled conversation are in `benchmarks/recordings`.
+the embedded tokenizer; per raw token: of requests and answers, over the tokens of the messages. Refused:
+answers that did not pass their check twice, in place of which the offline answer stands. The recordings of
+the bundled conversation are in `benchmarks/recordings`.
 """
 
 from __future__ import annotations
@@ -16,20 +18,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import results
+from benchmarks.chat import chat_model
 from benchmarks.data import LOADERS, Conversation, load
 from zibaldone import Memory
-from zibaldone.api import settings
 from zibaldone.errors import InvalidInput
 from zibaldone.models.base import ChatModel
-from zibaldone.models.recorded import RecordedModel
 
 VIEWS = ("chunks", "topics", "hierarchy", "notes")
 RECORDINGS = Path(__file__).parent / "recordings"
-_NOTE = (
-    "A strong language model answered by hand (`benchmarks.hand_model`). Tokens are those of requests and"
-    " answers, by the embedded tokenizer; per raw token: of both, over the tokens of the messages. Refused:"
-    " answers that did not pass their check twice, in place of which the offline answer stands."
-)
 _USER = "me"
 
 
@@ -66,16 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--record", type=Path, help="keep answers here, and do not ask again")
     parser.add_argument("--output", type=Path, default=Path("consolidation.json"))
     given = parser.parse_args(arguments)
-    chat: ChatModel | None = settings.chat()
-    if given.record:
-        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
+    chat = chat_model(given.record)
     if chat is None:
         raise InvalidInput("nobody answers: set ZIBALDONE_CHAT_MODEL, or give --record a folder of answers")
     talks = [talk for talk in load(given.data, given.path) if given.only in (None, talk.name)]
     rows = [consolidate(talk, view, chat) for talk in talks for view in given.views.split(",")]
     results.show(f"consolidation by {chat.name}", rows)
-    page = {"title": "Consolidation by a strong model", "note": _NOTE, "rows": rows}
-    results.write(given.output, page)
+    results.write(given.output, {"title": "Consolidation by a strong model", "rows": rows})
 
 
 if __name__ == "__main__":

@@ -54,6 +54,13 @@ class Conversation:
     messages: tuple[Message, ...]
     questions: tuple[Question, ...]
 
+    def sessions(self) -> list[list[Message]]:
+        """The messages of each session, in their order."""
+        sessions: dict[str, list[Message]] = {}
+        for message in self.messages:
+            sessions.setdefault(message.session, []).append(message)
+        return list(sessions.values())
+
     def evidence(self, question: Question) -> list[str]:
         """The words of its evidence, without descriptions of images; words of their own only."""
         if question.phrases:
@@ -171,6 +178,9 @@ def _numbers(sources: Any) -> Iterator[int]:
         yield from map(int, _NUMBER.findall(str(sources)))
 
 
+_LONGMEMEVAL_TIME = "%Y/%m/%d (%a) %H:%M"
+
+
 def longmemeval(path: Path) -> Iterator[Conversation]:
     """Haystacks of chats with an assistant; one may carry several questions (`questions`, `answers`, ...).
 
@@ -191,7 +201,7 @@ def longmemeval(path: Path) -> Iterator[Conversation]:
                     f"{name}_q{number}" if several else name,
                     text,
                     str(haystack.get("question_type", "added")) if marked or not several else "added",
-                    datetime.strptime(asked, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC) if asked else None,
+                    _time(asked, _LONGMEMEVAL_TIME) if asked else None,
                     len(messages),
                     evidence=tuple(message.seq for message in marked),
                     evidence_sessions=tuple(within),
@@ -209,19 +219,18 @@ def realmem(path: Path) -> Iterator[Conversation]:
     Its evidence is the turns that the memories it used are snapshots of, but for those in sight anyway: of
     its own session.
     """
-    for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+    for file in _files(path):
         dialogues = _json(file)["dialogues"]
-        messages = tuple(
+        messages = _numbered(
             Message(
                 turn["content"],
                 role=turn["speaker"].lower(),
-                time=datetime.strptime(dialogue["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC),
+                time=_time(dialogue["current_time"][:10], "%Y-%m-%d"),
                 session=dialogue["session_uuid"],
             )
             for dialogue in dialogues
             for turn in dialogue["dialogue_turns"]
         )
-        messages = _numbered(messages)
         seqs: dict[tuple[str, str], int] = {}
         for message in messages:
             seqs.setdefault((message.session, message.content), message.seq)
@@ -262,7 +271,7 @@ _FACT = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 
 def mab(path: Path) -> Iterator[Conversation]:
     """Lists of facts in which a later one overrides an earlier; a file, or a folder of several."""
-    for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
+    for file in _files(path):
         listed = _json(file)
         start = datetime(2024, 1, 1, tzinfo=UTC)
         messages = _numbered(
@@ -286,12 +295,28 @@ def mab(path: Path) -> Iterator[Conversation]:
 DEMO = Path(zibaldone.__file__).parent / "cli" / "demo" / "conversation.jsonl"
 
 
+FELT = Path(__file__).parent / "felt"
+
+
+def by_hand(name: str) -> tuple[Path, list[Any]]:
+    """The file of a chat in `felt`, or of the demo, and its questions.
+
+    A question's `parts` are what it needs, each as {id of a message: phrase of it} of which one is enough.
+    """
+    lines = (FELT / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return DEMO if name == "demo" else FELT / f"{name}_chat.jsonl", [json.loads(line) for line in lines]
+
+
+def messages_of(file: Path) -> tuple[Message, ...]:
+    """The messages of a file with one conversation, as an import takes it."""
+    with opened_source(file) as source:
+        (talk,) = reading(source).conversations()
+    return _numbered(talk.messages)
+
+
 def demo_conversation() -> Conversation:
     """The conversation that comes with the package."""
-    with opened_source(DEMO) as source:
-        (talk,) = reading(source).conversations()
-    messages = (replace(message, seq=seq) for seq, message in enumerate(talk.messages, 1))
-    return Conversation("bundled", "demo", tuple(messages), ())
+    return Conversation("bundled", "demo", messages_of(DEMO), ())
 
 
 def bundled(path: Path) -> Iterator[Conversation]:
@@ -382,7 +407,7 @@ def _longmemeval_messages(haystack: Mapping[str, Any]) -> Iterator[Message]:
                 yield Message(
                     turn["content"],
                     turn["role"],
-                    time=_time(day, "%Y/%m/%d (%a) %H:%M"),
+                    time=_time(day, _LONGMEMEVAL_TIME),
                     session=session,
                     metadata={"has_answer": turn["has_answer"]} if "has_answer" in turn else {},
                     id=f"longmemeval:{haystack['question_id']}:{session}{again}:{index}",
@@ -432,6 +457,11 @@ def _time(text: str, form: str) -> datetime:
 
 def _numbered(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(replace(message, seq=seq) for seq, message in enumerate(messages, 1))
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or those of a folder."""
+    return sorted(path.glob("*.json")) if path.is_dir() else [path]
 
 
 def _json(path: Path) -> Any:

@@ -1,13 +1,12 @@
 """The ranker's weights, fitted on some data sets and judged on others.
 
-    python -m benchmarks.fit DATA [--budgets 1000,2000] [--every 3] [--ablate] [--json OUT]
+    python -m benchmarks.fit DATA [--every 3] [--json OUT]
 
 DATA is as `pin` has it. There are two kinds of talk, among people and with an assistant, and each has weights
 of its own, fitted by `listwise`, every data set counting as much as another; "made" is one, of questions of
 what one message alone says, whoever says it. The first row of a data set is the shipped weights; "left out"
-never saw that data set, or, of the only one of its kind, the conversation; "without" a feature (`--ablate`),
-all others are fitted anew on all sets of the kind. A share is the evidence recalled from the messages view
-alone, beside the change against the shipped weights and its standard error.
+never saw that data set, or, of the only one of its kind, the conversation. A share is the evidence recalled
+from the messages view alone, beside the change against the shipped weights and its standard error.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ import numpy.typing as npt
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load, made
-from benchmarks.listwise import Contests, LineCounter, balanced, contests, fit, to_vector
-from benchmarks.pin import SETS
+from benchmarks.listwise import Contests, balanced, contests, fit, to_vector
+from benchmarks.pin import BUDGETS, SETS
 from benchmarks.pin import Row as Share
 from zibaldone.cli.compare.evidence import Mean, share_found
 from zibaldone.core import Evidence, Scope
@@ -88,17 +87,22 @@ class Asked:
         places = np.flatnonzero(relevant[entered]).tolist()
         return contests([self.features[entered]], [places], stands_for[entered])
 
-    def recalled(self, weights: TalkWeights, budget: int, count: Callable[[str], int]) -> float:
+    def recalled(self, weights: TalkWeights, budget: int) -> float:
         """The share of its evidence that is recalled from messages alone when these weights rank."""
         index = self.talk.index
         scores = np.sum(self.features * weights.of_units(index), axis=1)
         asked_time = said_in_asked_time(index, self.read, self.visible)
         rows = rows_offered(index, scores, self.assistant, budget, inside=self.visible, asked_time=asked_time)
-        chosen = choose([self.talk.units[row] for row in rows], budget, count, stems=self.read.stems)
+        units = [self.talk.units[row] for row in rows]
+        chosen = choose(units, budget, _tokens_of, stems=self.read.stems)
         texts: dict[tuple[int, ...], list[str]] = {}
         for unit in chosen.evidence:
             texts.setdefault(unit.sources, []).append(unit.text)
         return share_found(self.wanted, [" ".join(parts) for parts in texts.values()])
+
+
+def _tokens_of(text: str) -> int:
+    return shared_static_embedder().count([text])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ def ask(data: str, conversation: Conversation, every: int) -> list[Asked]:
     return asked
 
 
-def fitted(asked: Iterable[Asked], own: Weights, without: str = "") -> Weights:
+def fitted(asked: Iterable[Asked], own: Weights) -> Weights:
     """The likeliest weights; every data set counts as much. What has none in `own` gets none."""
     by_data: dict[str, list[Contests]] = {}
     for one in asked:
@@ -143,8 +147,6 @@ def fitted(asked: Iterable[Asked], own: Weights, without: str = "") -> Weights:
         if fits and (contest := one.contests()) is not None:
             by_data.setdefault(one.data, []).append(contest)
     start = to_vector(own)
-    if without:
-        start[FEATURES.index(without)] = 0
     kept = [column for column in np.flatnonzero(start).tolist() if FEATURES[column] not in _FIXED]
     return Weights(*np.round(fit(balanced(list(by_data.values())), kept, start), 3).tolist())
 
@@ -158,32 +160,32 @@ class Row:
     shares: npt.NDArray[np.float64]  # (questions, budgets)
     change: npt.NDArray[np.float64]  # against the shipped ones
 
-    def written(self, budgets: Sequence[int]) -> Iterable[Share]:
+    def written(self) -> Iterable[Share]:
         """As `pin` writes it."""
         n = len(self.shares)
-        for at, budget in enumerate(budgets):
+        for at, budget in enumerate(BUDGETS):
             of = self.shares[:, at]
             yield Share(self.data, self.weights, budget, float(of.mean()), float(of.std()) / n**0.5, n)
 
-    def shown(self, budgets: Sequence[int]) -> dict[str, object]:
+    def shown(self) -> dict[str, object]:
         """As it is printed."""
         figures: dict[str, object] = {"data": self.data, "weights": self.weights}
-        for at, budget in enumerate(budgets):
+        for at, budget in enumerate(BUDGETS):
             figures[f"{budget:,}"] = float(self.shares[:, at].mean())
             figures[f"{budget:,} change"] = Mean.of(self.change[:, at].tolist())
         return figures
 
 
-def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> tuple[list[Row], list[str]]:
+def rows_of(asked: Sequence[Asked]) -> tuple[list[Row], list[str]]:
     """All rows of one kind of talk, and the weights in words."""
-    count, rows, said = LineCounter(shared_static_embedder()), [], []
+    rows, said = list[Row](), list[str]()
     names = list(dict.fromkeys(one.data for one in asked))
     shipped: dict[str, npt.NDArray[np.float64]] = {}
 
     def judged(data: str, label: str, weights: Callable[[Asked], Weights]) -> None:
         shares = np.array(
             [
-                [one.recalled(TalkWeights.alike(weights(one)), budget, count) for budget in budgets]
+                [one.recalled(TalkWeights.alike(weights(one)), budget) for budget in BUDGETS]
                 for one in asked
                 if one.data == data
             ]
@@ -198,11 +200,6 @@ def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> 
     people = not any(one.talk.index.with_assistant.any() for one in asked)
     own = DEFAULT_WEIGHTS.among_people if people else DEFAULT_WEIGHTS.with_assistant
     whole = stated(f"fitted on {', '.join(names)}", fitted(asked, own))
-    changes = {
-        name: stated(f"without {name}", fitted(asked, own, name))
-        for name in FEATURES
-        if ablate and getattr(own, name)
-    }
     for data in names:
         judged(data, "shipped", lambda _: own)
         groups = {id(one.talk) if people else one.data: one for one in asked if one.data == data}
@@ -216,22 +213,15 @@ def rows_of(asked: Sequence[Asked], budgets: Sequence[int], *, ablate: bool) -> 
         }
         judged(data, "left out", lambda one: apart[id(one.talk) if people else one.data])  # noqa: B023
         judged(data, "fitted on all", lambda _: whole)
-        for name, weights in changes.items():
-            judged(data, f"without {name}", lambda _: weights)  # noqa: B023 - judged at once
     return rows, said
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fit", description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--budgets", default="1000,2000")
     parser.add_argument("--every", type=int, default=1, help="of so many questions one, where time is short")
     parser.add_argument("--json", type=Path, help="write the rows there, too")
-    parser.add_argument(
-        "--ablate", action="store_true", help="take each feature out, and fit the others anew"
-    )
     options = parser.parse_args()
-    budgets = [int(budget) for budget in options.budgets.split(",")]
     kinds: dict[bool, list[Asked]] = {}
     written: list[Share] = []
     for name in _JUDGED_ON:
@@ -239,10 +229,10 @@ def main() -> None:
             some = ask(name, conversation, options.every)
             kinds.setdefault(bool(some and some[0].talk.index.with_assistant.any()), []).extend(some)
     for asked in kinds.values():
-        rows, said = rows_of(asked, budgets, ablate=options.ablate)
-        results.show("evidence (change against the shipped weights)", [row.shown(budgets) for row in rows])
+        rows, said = rows_of(asked)
+        results.show("evidence (change against the shipped weights)", [row.shown() for row in rows])
         print("\n".join(said))
-        written += [share for row in rows for share in row.written(budgets)]
+        written += [share for row in rows for share in row.written()]
     if options.json:
         title = f"Evidence by the messages view, vectors of {shared_static_embedder().name}"
         results.write(options.json, {"title": title, "rows": [asdict(share) for share in written]})

@@ -31,17 +31,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks import results
+from benchmarks.chat import chat_model
 from benchmarks.data import LOADERS, Conversation, Question, load
 from benchmarks.read import read, sample, score
 from benchmarks.recall import judge
-from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.cli.compare.systems import USER, Engine, Equipment, Recalled
 from zibaldone.errors import QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import ScriptedModel
 from zibaldone.views.topics.config import Consolidation
@@ -111,9 +110,7 @@ class Bench:
     """What the tables share: the parts of a memory, and a model to read and judge where there is one."""
 
     def __init__(self, folder: Path, record: Path | None, budget: int, *, offline: bool = False) -> None:
-        chat = settings.chat()
-        if record is not None:
-            chat = RecordedModel(record, chat, "ask" if chat else "leave_open")
+        chat = chat_model(record, "leave_open")
         self.embedder = shared_static_embedder()
         self.counted = None if chat is None else Counted(chat, self.embedder)
         self.tools = Equipment(self.embedder, folder, chat=self.counted)
@@ -307,16 +304,11 @@ def main() -> None:
             rows = list((bench.mixing if given.table == "mixing" else bench.cost)(conversations))
     if bench.open:
         sys.exit(f"{bench.open} questions are open in {given.record}: answer them, and run this again")
-    for row in rows:
-        print(f"{row.variant}, {row.data}, {row.measure}: {row.ours} (theirs {row.theirs or 'none'})")
-    output: Path = given.output
-    others = json.loads(output.read_text(encoding="utf-8"))["rows"] if output.is_file() else []
-    same = ("table", "variant", "data", "questions")
-    new = {tuple(str(getattr(row, name)) for name in same) for row in rows}
-    every = [row for row in others if tuple(str(row[name]) for name in same) not in new]
-    every += map(asdict, rows)
+    results.show(given.table, rows)
+    key = ("table", "variant", "data", "questions")
+    every = results.beside_earlier(given.output, [asdict(row) for row in rows], key)
     every.sort(key=lambda row: str(row["table"]))
-    results.write(output, {**_PAGE, "rows": every})
+    results.write(given.output, {**_PAGE, "rows": every})
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -27,10 +26,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from benchmarks import results
-from benchmarks.data import Conversation, load
+from benchmarks.data import Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original
 from zibaldone import Memory, Message
-from zibaldone.api.kv import KVMemory, MemArt, TurnFormat, chat, plain
+from zibaldone.api.kv import KVMemory, MemArt
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.errors import InvalidInput
 from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
@@ -44,18 +43,6 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {  # Table 1
     "rr-sum": {"normalization": "reciprocal_rank", "aggregation": "sum"},
     "rr-max": {"normalization": "reciprocal_rank", "aggregation": "max"},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class KVQuestion:
-    """A question whose evidence is in the history."""
-
-    id: str
-    text: str
-    answer: str
-    category: str
-    evidence: tuple[int, ...]  # seqs
-    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +69,7 @@ class KVHistory:
 
     user: str
     messages: Mapping[int, Message]  # by seq
-    questions: tuple[KVQuestion, ...]
+    questions: tuple[Question, ...]
     tokens: int
 
 
@@ -110,15 +97,14 @@ def history_of(
     """Whole sessions from the beginning, stored, and as many questions evenly out of those they answer."""
     taken: list[Message] = []
     total = 0
-    for session in dict.fromkeys(message.session for message in talk.messages):
-        turns = [message for message in talk.messages if message.session == session]
+    for turns in talk.sessions():
         length = sum(tokens_of(turn.content) for turn in turns)
         if taken and total + length > most:
             break
         taken, total = [*taken, *turns], total + length
     memory.add([replace(message, seq=0) for message in taken], user=talk.name)
     every = [
-        KVQuestion(q.id, q.text, q.answers[0], q.category, q.evidence, q.asked_at)
+        q
         for q in talk.questions
         if q.known and q.asked_at and q.answers and q.evidence and max(q.evidence) <= len(taken)
         if not categories or q.category in categories.split(",")
@@ -128,7 +114,7 @@ def history_of(
     return KVHistory(talk.name, {message.seq: message for message in taken}, picked, total)
 
 
-Seqs = Callable[[KVQuestion, Mapping[str, Sequence[int]]], Sequence[int]]
+Seqs = Callable[[Question, Mapping[str, Sequence[int]]], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +127,11 @@ class Arm:
     memory_tokens: int | None = None  # of single blocks; None: the budget
 
 
-def _recalled(question: KVQuestion, recalled: Mapping[str, Sequence[int]]) -> Sequence[int]:
+def _recalled(question: Question, recalled: Mapping[str, Sequence[int]]) -> Sequence[int]:
     return recalled[question.id]
 
 
-def _evidence(question: KVQuestion, _: Mapping[str, Sequence[int]]) -> Sequence[int]:
+def _evidence(question: Question, _: Mapping[str, Sequence[int]]) -> Sequence[int]:
     return question.evidence
 
 
@@ -177,7 +163,6 @@ class Asking:
 
     model: Any
     tokenizer: Any
-    form: TurnFormat
     budget_tokens: int
     new_tokens: int  # of an answer; 0: answers are only scored
 
@@ -186,7 +171,7 @@ def ask_all(
     name: str, arm: Arm, of: KVHistory, memory: Memory, asking: Asking, recalled: dict[str, Sequence[int]]
 ) -> list[ArmAnswer]:
     """Every question of one history; the first arm fills `recalled`."""
-    kv = KVMemory(asking.model, asking.tokenizer, memory, config=arm.config, format=asking.form)
+    kv = KVMemory(asking.model, asking.tokenizer, memory, config=arm.config)
     try:
         if not arm.as_text:
             kv.remember(user=of.user)
@@ -211,16 +196,16 @@ def _from_kv(
     kv: KVMemory,
     of: KVHistory,
     asking: Asking,
-    question: KVQuestion,
+    question: Question,
     seqs: tuple[int, ...] | None,
     tokens: int,
 ) -> ArmAnswer:
-    given: dict[str, Any] = {"user": of.user, "now": question.now}
+    given: dict[str, Any] = {"user": of.user, "now": question.asked_at}
     if seqs is not None:
         given |= {"seqs": seqs, "budget_tokens": 10**6}
     else:
         given["budget_tokens"] = tokens
-    score = kv.score(question.text, question.answer, **given)
+    score = kv.score(question.text, question.answers[0], **given)
     shown = tuple(cited.seq for cited in score.citations)
     counts = (score.kv_tokens, score.prefill_tokens)
     in_sight = _share(question, shown) if kv.config.whole_turns else None
@@ -232,14 +217,15 @@ def _from_kv(
 
 
 def _from_text(
-    name: str, kv: KVMemory, of: KVHistory, asking: Asking, question: KVQuestion, seqs: tuple[int, ...]
+    name: str, kv: KVMemory, of: KVHistory, asking: Asking, question: Question, seqs: tuple[int, ...]
 ) -> ArmAnswer:
     """The same turns as text, before the question, all of it prefilled."""
     encoder = kv.view.encoder
-    ids = question_of(encoder.tokenizer, encoder.form, question.text, question.now).ids
+    assert question.asked_at is not None  # `history_of` takes no other
+    ids = question_of(encoder.tokenizer, encoder.form, question.text, question.asked_at).ids
     before = [i for seq in seqs for i in encoder.turn_ids(of.messages[seq])]
     context = PromptContext((*before, *ids))
-    gold = answer_ids(encoder, question.answer, question.now)
+    gold = answer_ids(encoder, question.answers[0], question.asked_at)
     with encoder.tap.lock:
         per_token = likelihood(encoder, context, gold) / len(gold)
         tokens = (context.kv_tokens, len(context.ids))
@@ -256,14 +242,14 @@ def _from_text(
     return _read(made, question, text, ms)
 
 
-def _read(made: ArmAnswer, question: KVQuestion, text: str, ms: float) -> ArmAnswer:
+def _read(made: ArmAnswer, question: Question, text: str, ms: float) -> ArmAnswer:
     """With the answer's words: its first line, as weak models go on with a conversation of their own."""
     line = text.strip().split("\n")[0]
-    f1 = f1_original(line, question.answer, question.category)
-    return replace(made, answer=line, f1=f1, bleu1=bleu1(line, question.answer), ms=ms)
+    f1 = f1_original(line, question.answers[0], question.category)
+    return replace(made, answer=line, f1=f1, bleu1=bleu1(line, question.answers[0]), ms=ms)
 
 
-def _share(question: KVQuestion, seqs: Sequence[int]) -> float:
+def _share(question: Question, seqs: Sequence[int]) -> float:
     return len(set(question.evidence) & set(seqs)) / len(set(question.evidence))
 
 
@@ -334,8 +320,6 @@ def main() -> None:
     parser.add_argument("--blocks", default="8,16", help="with --figures: tokens of a block")
     parser.add_argument("--tokens", default="128,512", help="with --figures: k blocks have so many")
     parser.add_argument("--categories", default="", help="of questions, such as multi-hop,single-hop; all")
-    parser.add_argument("--chat", action="store_true", help="turns by the tokenizer's chat template")
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", type=Path, default=results.RESULTS / "kv.json")
     given = parser.parse_args()
     arms, wanted = dict(ARMS), given.arms.split(",")
@@ -347,10 +331,9 @@ def main() -> None:
         wanted = list(dict.fromkeys((FIRST, *wanted)))  # which says what text recall chose
     if unknown := set(wanted) - set(arms):
         raise InvalidInput(f"no arm {min(unknown)!r}: choose from {', '.join(ARMS)}")
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(1)
     model, tokenizer = load_pretrained(given.model)
-    form = chat(tokenizer) if given.chat else plain()
-    asking = Asking(model, tokenizer, form, given.budget, given.answer)
+    asking = Asking(model, tokenizer, given.budget, given.answer)
     answers: list[ArmAnswer] = []
 
     def tokens_of(text: str) -> int:

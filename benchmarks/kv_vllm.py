@@ -29,7 +29,6 @@ from zibaldone.api.memory import Memory
 from zibaldone.core import Message
 from zibaldone.views.kvcache.model.inspection import window_of
 
-_ANSWER_TOKENS = 8  # of the answers that are held against KVMemory.generate's
 _SPARE_TOKENS = 256  # of vLLM's window, for a question and its answer
 _DTYPES = ("float32", "bfloat16", "float16")
 _USER = "somebody"
@@ -55,7 +54,7 @@ class _Timing:
 
 
 def main() -> None:
-    """The four arms of every question, and whether answers are those of KVMemory.generate."""
+    """Time the four arms of every question."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kv_vllm", description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("model", type=Path)
@@ -89,7 +88,7 @@ def main() -> None:
                 measured = [_ask_all(engine, kv, size, asked, options.questions) for size in sizes]
     arms = [
         _median(size, name, timings[name])
-        for size, (timings, _, _) in zip(sizes, measured, strict=True)
+        for size, (timings, _) in zip(sizes, measured, strict=True)
         for name in _ARMS
     ]
     figures = {
@@ -99,8 +98,7 @@ def main() -> None:
         "history_tokens": history,
         "questions": options.questions,
         "rows": arms,
-        "prompt_ms": [ms for _, _, ms in measured],
-        "same_as_generate": [same for _, same, _ in measured],
+        "prompt_ms": [ms for _, ms in measured],
     }
     of = f"a history of {history:,} tokens; medians of {options.questions}"
     results.show(f"{options.model.name}, {options.dtype}, {of}", arms)
@@ -117,9 +115,9 @@ def _save(model: Any, folder: Path) -> None:
 
 def _ask_all(
     engine: Any, kv: KVMemory, size: int, questions: Sequence[str], count: int
-) -> tuple[Mapping[str, Sequence[_Timing]], int, float]:
+) -> tuple[Mapping[str, Sequence[_Timing]], float]:
     timings: dict[str, list[_Timing]] = {name: [] for name in _ARMS}
-    same, prompt_ms = 0, []
+    prompt_ms = []
     for place, question in enumerate(questions[: count + 1]):
         began = time.perf_counter()
         prompt = kv.prompt(question, user=_USER, budget_tokens=size)
@@ -136,41 +134,21 @@ def _ask_all(
         if place:  # the first pays for what libraries do once
             for name, result in made.items():
                 timings[name].append(result)
-            same += _same(engine, kv, prompt)
-    return timings, same, median(prompt_ms[1:])
+    return timings, median(prompt_ms[1:])
 
 
 def _timed(engine: Any, prompt: KVPrompt, *, memory: bool) -> _Timing:
-    began = time.perf_counter()
-    made = _generated(engine, prompt, memory=memory, tokens=1)
-    ms = (time.perf_counter() - began) * 1000
-    return _Timing(len(prompt.ids), len(prompt.ids) - (made.num_cached_tokens or 0), ms)
-
-
-def _same(engine: Any, kv: KVMemory, prompt: KVPrompt) -> bool:
-    """True if a greedy answer is KVMemory.generate's."""
-    answer = kv.generate(
-        prompt.query,
-        user=prompt.user,
-        budget_tokens=len(prompt.ids),
-        seqs=prompt.seqs,
-        now=prompt.now,
-        max_new_tokens=_ANSWER_TOKENS,
-    )
-    made = _generated(engine, prompt, memory=True, tokens=_ANSWER_TOKENS)
-    return bool(made.outputs[0].text.strip() == answer.text)
-
-
-def _generated(engine: Any, prompt: KVPrompt, *, memory: bool, tokens: int) -> Any:
     from vllm import SamplingParams
 
     body = prompt.body()
     extra = {"kv_transfer_params": body["kv_transfer_params"]} if memory else {}
     salt = body["cache_salt"] if memory else "text"
-    sampling = SamplingParams(temperature=0, max_tokens=tokens, extra_args=extra)
+    sampling = SamplingParams(temperature=0, max_tokens=1, extra_args=extra)
     given = {"prompt_token_ids": body["prompt"], "cache_salt": salt}
+    began = time.perf_counter()
     (made,) = engine.generate(given, sampling, use_tqdm=False)
-    return made
+    ms = (time.perf_counter() - began) * 1000
+    return _Timing(len(prompt.ids), len(prompt.ids) - (made.num_cached_tokens or 0), ms)
 
 
 @contextmanager
@@ -207,9 +185,8 @@ def _sessions(talks: Sequence[Conversation], least: int, tokenizer: Any) -> list
     taken: list[Message] = []
     total = 0
     for talk in talks:
-        for session in dict.fromkeys(message.session for message in talk.messages):
-            turns = [message for message in talk.messages if message.session == session]
-            taken += [replace(turn, seq=0, session=f"{talk.name} {session}") for turn in turns]
+        for turns in talk.sessions():
+            taken += [replace(turn, seq=0, session=f"{talk.name} {turn.session}") for turn in turns]
             total += sum(len(tokenizer(turn.content)["input_ids"]) for turn in turns)
             if total >= least:
                 return taken

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
-from zibaldone.models.base import Tokenizer
 from zibaldone.search.lexical import Doubles, Floats
 from zibaldone.search.ranker import FEATURES, Weights
 
@@ -115,24 +113,3 @@ def fit(data: Sequence[Contests], kept: Sequence[int], start: Doubles | None = N
 def to_vector(weights: Weights) -> Doubles:
     """(d,) in the order of FEATURES."""
     return np.array([getattr(weights, name) for name in FEATURES])
-
-
-class LineCounter:
-    """Counts the tokens of a text line by line and each line once: the same lines come again and again.
-
-    Exact, because no token of the embedded tokenizer holds a line break.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._first = lru_cache(maxsize=1 << 16)(lambda line: self._count(f"{line}\n") - 1)
-        self._other = lru_cache(maxsize=1 << 16)(
-            lambda line: self._count(f"\n{line}") - self._count("\n") + 1
-        )
-
-    def __call__(self, text: str) -> int:
-        first, *others = text.split("\n")
-        return self._first(first) + sum(map(self._other, others)) if text else 0
-
-    def _count(self, text: str) -> int:
-        return self._tokenizer.count([text])[0]

@@ -53,18 +53,16 @@ TABLES = {
     "read": Table(
         "Answers",
         "Read and judged by a strong language model, which did not know what made an answer; samples of"
-        " development"
-        " data. `ask` may look again; its tokens are those of all evidence at the end.",
+        " development data. `ask` may look again; its tokens are those of all evidence at the end.",
         "data; system; tokens=budget; questions; score=right; tokens used=tokens read; requests",
     ),
     "views": Table(
         "Answers by view",
         "Views made by a strong model, read from 1,000 tokens. A reader saw all pages of a row, and judges"
-        " could see"
-        " what made an answer; the .967 of `ask` is an upper bound, for its queries used names that its"
-        " reader had seen.",
-        "conversation; read from; score=right of 60; of what never was; tokens read; requests per"
-        " question=requests",
+        " could see what made an answer; the .967 of `ask` is an upper bound, for its queries used names"
+        " that its reader had seen.",
+        "conversation; read from; score=right of 60; of what never was; tokens read;"
+        "requests per question=requests",
     ),
     "pin": Table(
         "Evidence",
@@ -80,13 +78,12 @@ TABLES = {
     "confidence": Table(
         "Confidence",
         "Questions that a memory of so many messages can answer, and such as were never said. AUC by"
-        " weights fitted"
-        " without the data set; last, of the questions given so much, the share that can be answered.",
-        "memories=memory; known=can be answered; never=never said; AUC left out=AUC; AUC never said=AUC,"
-        " never said;"
-        "known above the floor=kept, can be answered; never above the floor=kept, never said; of 0 to"
-        " 0.2=0-.2;"
-        "of 0.2 to 0.4=-.4; of 0.4 to 0.6=-.6; of 0.6 to 0.8=-.8; of 0.8 to 1=-1",
+        " weights fitted without the data set; last, of the questions given so much, the share that can be"
+        " answered.",
+        "memories=memory; known=can be answered; never=never said; AUC left out=AUC;"
+        "AUC never said=AUC, never said; known above the floor=kept, can be answered;"
+        "never above the floor=kept, never said; of 0 to 0.2=0-.2; of 0.2 to 0.4=-.4;"
+        "of 0.4 to 0.6=-.6; of 0.6 to 0.8=-.8; of 0.8 to 1=-1",
     ),
     "notes": Table(
         "Notes of a strong model",
@@ -98,8 +95,8 @@ TABLES = {
     "consolidation": Table(
         "What a strong model's views cost",
         "Calls, and tokens of requests and answers by the embedded tokenizer; no answer was refused.",
-        "conversation; view; calls per 1,000 messages=per 1,000 messages; per raw token=model tokens a raw"
-        " one",
+        "conversation; view; calls per 1,000 messages=per 1,000 messages;"
+        "per raw token=model tokens a raw one",
     ),
     "prefixes": Table(
         "Prefix caches",

@@ -13,7 +13,6 @@ says, whoever says it, as `compare` makes them, of a conversation of each set: `
 from __future__ import annotations
 
 import argparse
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,7 +22,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import results
-from benchmarks.data import DEMO, Conversation, Question, demo_conversation, load, made
+from benchmarks.data import Conversation, Question, by_hand, demo_conversation, load, made
+from benchmarks.recall import in_turn
 from zibaldone import Memory
 from zibaldone.cli.compare.evidence import Mean, is_found, share_found
 from zibaldone.cli.compare.systems import DEFAULT, Equipment, make_system
@@ -41,7 +41,6 @@ SETS = {
 _MADE_OF = ("locomo", "beam 100K", "realmem", "longmemeval")
 _RECALL = {"recall": DEFAULT}
 _ROWS = _RECALL | {"hybrid": "hybrid", "bm25-user": "bm25-user"}
-_FELT = Path(__file__).parent / "felt"
 _CHATS = ("demo", "nurse", "workshop", "agent")
 _USER = "u"
 
@@ -67,14 +66,10 @@ def _asked(
     with TemporaryDirectory() as folder:
         tools = Equipment(shared_static_embedder(), Path(folder))
         systems = {row: make_system(system, tools) for row, system in rows.items()}
-        told = 0
-        for question in conversation.questions:
-            wanted = dict(_wanted(name, conversation, question))
-            if not question.known or not any(wanted.values()):
-                continue
-            for system in systems.values() if told < question.visible else ():
-                system.take(conversation.messages[told : question.visible])
-            told = max(told, question.visible)
+        wanted_of = {q.id: dict(_wanted(name, conversation, q)) for q in conversation.questions if q.known}
+        asked = [q for q in conversation.questions if any(wanted_of.get(q.id, {}).values())]
+        for question in in_turn(conversation, asked, list(systems.values())):
+            wanted = wanted_of[question.id]
             for row, system in systems.items():
                 for budget in budgets:
                     recalled = system.recall(question.text, budget, question.asked_at)
@@ -104,7 +99,7 @@ def _wanted(name: str, conversation: Conversation, question: Question) -> Iterat
 
 def felt(chat: str) -> list[Figure]:
     """Questions as people type them: all that one needs is there, or nothing where nothing was said."""
-    file = DEMO if chat == "demo" else _FELT / f"{chat}_chat.jsonl"
+    file, questions = by_hand(chat)
     got: list[Figure] = []
     with TemporaryDirectory() as folder, Memory(folder) as memory:
         memory.user(_USER).import_(file)
@@ -112,8 +107,7 @@ def felt(chat: str) -> list[Figure]:
         messages = memory.messages(user=_USER)
         seqs = {str(message.id): message.seq for message in messages}
         now = max(message.time for message in messages if message.time) + timedelta(days=1)
-        for line in (_FELT / f"{chat}.jsonl").read_text(encoding="utf-8").splitlines():
-            asked = json.loads(line)
+        for asked in questions:
             for budget in BUDGETS:
                 recall = memory.recall(asked["question"], user=_USER, budget_tokens=budget, now=now)
                 there = [

@@ -12,7 +12,6 @@ has written what a system's views hold, too.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +19,12 @@ from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
 from statistics import fmean
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel
 
 from benchmarks import results
+from benchmarks.chat import chat_model
 from benchmarks.data import LOADERS, Conversation, Question, load
 from zibaldone import Message
 from zibaldone.api import settings
@@ -43,20 +43,14 @@ from zibaldone.cli.compare.systems import (
 from zibaldone.core.threads import side_by_side
 from zibaldone.errors import InvalidInput, ModelFailed
 from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatModel, ChatRequest, Turn
+from zibaldone.models.base import ChatRequest, Turn
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.models.task import Task, TaskResult
 from zibaldone.text.rendering import header
 
 VIEW, ASK = "bench", "ask"
 PUBLISHED = results.RESULTS / "read.json"
-_NOTE = (
-    "Read and judged by a strong language model, the judge without knowing what made an answer; samples of"
-    " development data. `zibaldone` is one recall, `ask` lets the reader look again (`Memory.ask`): its"
-    " tokens are those of all evidence at the end, its requests those to the model."
-)
 _A_DAY = timedelta(days=1)  # a question is asked on a day: what was said on it is known
 ANSWER_TOKENS = 2048  # a model that thinks aloud before it answers needs most of them
 _PROMPT_TOKENS = 8_000  # of instructions, question and answer, beside the recalled text
@@ -322,29 +316,27 @@ def make_rows(answers: Iterable[ReadAnswer]) -> list[ReadRow]:
     ]
 
 
-def publish(output: Path) -> None:
-    """Put a run's figures, without its questions and answers, among those of the results page."""
-    run = json.loads(output.read_text(encoding="utf-8"))
-    page: dict[str, Any] = {"title": "Answers, read and judged", "note": _NOTE, "rows": []}
-    if PUBLISHED.exists():
-        page = json.loads(PUBLISHED.read_text(encoding="utf-8"))
-    kinds = ("data", "system", "tokens")
-    rows = {tuple(row[kind] for kind in kinds): row for row in page["rows"]}
-    for row in run["rows"]:
-        new: dict[str, Any] = {
-            "data": " ".join(run["command"].split()[3:5]).removesuffix(".json"),
-            "system": row["system"],
-            "tokens": row["budget_tokens"] or "all",
-            "questions": row["score"]["questions"],
-            "score": f"{row['score']['value']:.3f} ± {row['score']['error']:.3f}",
-            "tokens used": round(row["tokens_mean"]),
-            "requests": f"{row['requests_mean']:.2f}",
-            "commit": run["commit"],
+def publish(data: str, rows: Sequence[ReadRow]) -> None:
+    """Put a run's figures among those of the results page."""
+    new = [
+        {
+            "data": data,
+            "system": row.system,
+            "tokens": row.budget_tokens or "all",
+            "questions": row.score.questions,
+            "score": f"{row.score.value:.3f} ± {row.score.error:.3f}",
+            "tokens used": round(row.tokens_mean),
+            "requests": f"{row.requests_mean:.2f}",
+            "commit": results.COMMIT,
         }
-        rows[tuple(new[kind] for kind in kinds)] = new
-    page |= {"command": "python -m benchmarks.read", "commit": "of each line", "date": run["date"]}
-    page["rows"] = [rows[key] for key in sorted(rows, key=str)]
-    PUBLISHED.write_text(json.dumps(page, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        for row in rows
+        if row.score
+    ]
+    kinds = ("data", "system", "tokens")
+    every = results.beside_earlier(PUBLISHED, new, kinds)
+    every.sort(key=lambda row: str([row[kind] for kind in kinds]))
+    made = {"command": "python -m benchmarks.read", "commit": "of each line"}
+    results.write(PUBLISHED, made | {"title": "Answers, read and judged", "rows": every})
 
 
 def main() -> None:
@@ -362,9 +354,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=8, help="questions at a time")
     parser.add_argument("--output", type=Path, default=Path("read.json"), help="with all answers")
     given = parser.parse_args()
-    chat: ChatModel | None = settings.chat()
-    if given.record:
-        chat = RecordedModel(given.record, chat, "ask" if chat else "error")
+    chat = chat_model(given.record)
     if chat is None:
         raise InvalidInput(
             "nobody reads: set ZIBALDONE_CHAT_MODEL, or start benchmarks.hand_model and set it"
@@ -394,7 +384,7 @@ def main() -> None:
     results.write(
         given.output, {"data": given.path.name, "model": chat.name, "rows": rows, "answers": answers}
     )
-    publish(given.output)
+    publish(f"{given.data} {given.path.name.removesuffix('.json')}", rows)
 
 
 if __name__ == "__main__":

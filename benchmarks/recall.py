@@ -13,16 +13,15 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
-from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, is_found, share_found
-from zibaldone.cli.compare.systems import Equipment, Recalled, check_systems, make_system
+from zibaldone.cli.compare.systems import Equipment, Recalled, System, check_systems, make_system
 from zibaldone.models.static import shared_static_embedder
 
 SYSTEMS = ("bm25-user", "hybrid", "messages", "zibaldone")
@@ -61,6 +60,19 @@ class Row:
     p50_ms: float
 
 
+def in_turn(
+    conversation: Conversation, asked: Iterable[Question], systems: Sequence[System]
+) -> Iterator[Question]:
+    """Each question when the systems have taken in what was said before it, and nothing else."""
+    taken = 0
+    for question in sorted(asked, key=lambda question: question.visible):
+        if question.visible > taken:
+            for system in systems:
+                system.take(conversation.messages[taken : question.visible])
+            taken = question.visible
+        yield question
+
+
 def measure(
     conversations: Iterable[Conversation],
     systems: Sequence[str],
@@ -74,18 +86,14 @@ def measure(
         print(f"{conversation.name}: {len(conversation.messages):,} messages", file=sys.stderr)
         asked = [q for q in conversation.questions if q.known or q.nuggets][:limit]
         loaded = [make_system(name, tools) for name in systems]
-        taken = 0
         try:
-            for question in sorted(asked, key=lambda question: question.visible):
+            for question in in_turn(conversation, asked, loaded):
                 for system in loaded:
-                    if question.visible > taken:
-                        system.take(conversation.messages[taken : question.visible])
                     for budget in budgets_tokens if system.budgeted else (None,):
                         began = time.perf_counter()
                         recalled = system.recall(question.text, budget or 0, question.asked_at)
                         ms = (time.perf_counter() - began) * 1000
                         judged.append(judge(conversation, question, system.name, budget, recalled, ms))
-                taken = max(taken, question.visible)
         finally:
             for system in loaded:
                 system.close()
@@ -158,12 +166,10 @@ def main(
     parser.add_argument("--budgets", default=budgets, help="tokens, with commas")
     parser.add_argument("--limit", type=int, help="only the first questions of a conversation")
     parser.add_argument("--min-confidence", type=float, help="recall nothing below it; else the engine's own")
-    parser.add_argument("--chat", action="store_true", help="views ask the ZIBALDONE_CHAT_MODEL")
     parser.add_argument("--output", type=Path, default=results.RESULTS / f"{data}.json")
     given = parser.parse_args()
-    chat = settings.chat() if given.chat else None
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        tools = Equipment(shared_static_embedder(), Path(folder), given.min_confidence, chat)
+        tools = Equipment(shared_static_embedder(), Path(folder), given.min_confidence)
         names = check_systems(given.systems.split(","))
         judged = measure(
             load(data, given.path), names, [int(b) for b in given.budgets.split(",")], tools, given.limit

@@ -18,13 +18,13 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.chat import chat_model
 from benchmarks.data import Conversation, load
 from benchmarks.read import sample
 from zibaldone import Memory, Recall
 from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, share_found
 from zibaldone.cli.compare.systems import units_of
-from zibaldone.models.recorded import RecordedModel
 
 _USER = "u"
 
@@ -33,9 +33,7 @@ def measure(
     conversations: list[Conversation], reranker: str, budgets: list[int], record: Path | None
 ) -> list[tuple[int, float, float, Recall]]:
     """Per question and budget: it, evidence without the reranker and with it, and the recall with it."""
-    chat, embedder = settings.chat(), settings.embedder()
-    if record is not None:
-        chat = RecordedModel(record, chat, "ask" if chat else "leave_open")
+    chat, embedder = chat_model(record, "leave_open"), settings.embedder()
     measured = []
     for conversation in conversations:
         asked = [question for question in conversation.questions if conversation.evidence(question)]

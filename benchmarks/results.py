@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
+from rich.table import Table
 
-from benchmarks.table import Column, tabulate
 from zibaldone import __version__
 from zibaldone.cli.compare.evidence import Mean
 
@@ -33,13 +33,20 @@ def write(path: Path, figures: dict[str, Any]) -> None:
     made = {
         "command": command,
         "version": __version__,
-        "commit": _COMMIT,
+        "commit": COMMIT,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(made | figures, ensure_ascii=False, indent=1, default=_plain)
     path.write_text(text + "\n", encoding="utf-8")
     print(f"written: {path}", file=sys.stderr)
+
+
+def beside_earlier(path: Path, new: Sequence[dict[str, Any]], key: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a result file, if it is there, without those of a new one's key; then the new ones."""
+    earlier = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.is_file() else []
+    keys = {tuple(row[name] for name in key) for row in new}
+    return [*(row for row in earlier if tuple(row[name] for name in key) not in keys), *new]
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
@@ -54,9 +61,16 @@ def show(title: str, rows: Sequence[object], caption: str = "") -> None:
     """Print rows, dataclasses or dicts of one kind; a column in which nothing stands is left out."""
     shown = [_fields(row) for row in rows]
     names = [name for name in shown[0] if any(row[name] not in (None, "") for row in shown)]
-    columns = [_column(name, left=isinstance(shown[0][name], str)) for name in names]
+    table = Table(
+        title=title, caption=caption or None, title_justify="left", caption_justify="left", box=None
+    )
+    for name in names:
+        head = "\n".join(re.split("[-_ ]", name))
+        justify: JustifyMethod = "left" if isinstance(shown[0][name], str) else "right"
+        table.add_column(head, justify=justify, vertical="bottom", no_wrap=True)
+    for row in shown:
+        table.add_row(*(cell(row[name]) for name in names))
     console = Console()
-    table = tabulate(title, columns, shown, caption=caption)
     (console if console.is_terminal else Console(width=200)).print(table)
 
 
@@ -67,10 +81,6 @@ def _fields(row: object) -> dict[str, Any]:
     for name, value in fields.items():
         flat |= value if isinstance(value, dict) else {name: value}
     return flat
-
-
-def _column(name: str, *, left: bool) -> Column:
-    return Column("\n".join(re.split("[-_ ]", name)), lambda row: cell(row[name]), left=left)
 
 
 def cell(value: object) -> str:
@@ -111,7 +121,7 @@ def commit() -> str | None:
     return ask("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 
-_COMMIT = commit()  # of the code that runs, whatever is committed meanwhile
+COMMIT = commit()  # of the code that runs, whatever is committed meanwhile
 
 
 def _plain(value: object) -> object:

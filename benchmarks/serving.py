@@ -273,7 +273,6 @@ async def talk(
     phase: str,
     exchanges: Sequence[tuple[str, str]],
     views: Sequence[str] = (),
-    pause_s: float = 0.0,
     turns: int = _TURNS,
     **asked: Any,
 ) -> list[Sample]:
@@ -287,7 +286,6 @@ async def talk(
         for number, (question, answer) in enumerate(exchanges):
             said = said if number % turns else list(opening)
             said.append({"role": "user", "content": question})
-            await asyncio.sleep(pause_s)
             name, scope = f"{arm}/{phase}/{user.name}/{number}", (user.name, f"{phase}/{number // turns}")
             wanted = views if arm == "gateway" else ()
             sample = await send(client, port, said, answer, name, scope, views=wanted, **asked)
@@ -296,16 +294,13 @@ async def talk(
     return samples
 
 
-async def again(
-    records: Mapping[str, Any], samples: Sequence[Sample], port: int, pause_s: float = 0.0
-) -> list[Sample]:
+async def again(records: Mapping[str, Any], samples: Sequence[Sample], port: int) -> list[Sample]:
     """The prompts that the gateway made of these requests, straight to the upstream."""
     done = []
     async with httpx2.AsyncClient(timeout=_TIMEOUT_S) as client:
         for sample in samples:
             if sample.fault is None:
                 messages = records[sample.request]["messages"]
-                await asyncio.sleep(pause_s)
                 name, scope = sample.request.replace("gateway", "same", 1), (sample.user, sample.session)
                 done.append(await send(client, port, messages, sample.answer, name, scope))
     return done
@@ -349,7 +344,7 @@ def row(
     ]
     firsts = [1000 * (sample.first - sample.sent) for sample in well]
     memory = [sample.memory_ms for sample in well if sample.memory_ms is not None]
-    rate = concurrency / fmean(sample.ended - sample.sent for sample in well)  # without pauses
+    rate = concurrency / fmean(sample.ended - sample.sent for sample in well)
     return ServingRow(
         arm=arm,
         concurrency=concurrency,
@@ -390,7 +385,6 @@ def measure(
     views: Sequence[str] = (),
     *,
     full: bool = False,
-    pause_s: float = 0.0,
 ) -> tuple[list[ServingRow], list[Sample]]:
     """All arms at every concurrency; and all that went through the gateway."""
 
@@ -398,15 +392,12 @@ def measure(
         arm: str, at: int, phase: str, texts: Sequence[list[tuple[str, str]]]
     ) -> list[Sample]:
         to = port if arm == "gateway" else upstream_port
-        talks = (
-            talk(user, arm, to, phase, own, views, pause_s)
-            for user, own in zip(users[:at], texts, strict=True)
-        )
+        talks = (talk(user, arm, to, phase, own, views) for user, own in zip(users[:at], texts, strict=True))
         return [sample for ours in await asyncio.gather(*talks) for sample in ours]
 
     async def all_again(samples: Sequence[Sample], made: Mapping[str, Any]) -> list[Sample]:
         by_user = [[sample for sample in samples if sample.user == user.name] for user in users]
-        replays = (again(made, own, upstream_port, pause_s) for own in by_user)
+        replays = (again(made, own, upstream_port) for own in by_user)
         return [sample for ours in await asyncio.gather(*replays) for sample in ours]
 
     rows: list[ServingRow] = []
@@ -438,17 +429,7 @@ def measure(
     return rows, remembered
 
 
-_NOTE = (
-    "`session`: the session so far; `gateway`: by way of the gateway; `same`: the gateway's prompts, straight"
-    " to the upstream; `full`: the whole history in each prompt. Akashic's Figure 9 is `s_per_token` beside"
-    " `requests_per_s`. `degraded`: memory took longer than `--timeout` and the request went on without it."
-)
 _PREFIX_TURNS = 20
-_PREFIX_NOTE = (
-    "Twenty turns of one conversation through the gateway in each of its modes, and without it (`none`):"
-    " `cached` is the share of what the upstream is sent after the first turn that stands at the beginning of"
-    " the request before, byte for byte. What a search found is sent once, and not again in the next turn."
-)
 _PREFIX_ARMS = (  # what is asked, the mode, and whether the model searches at each turn
     ("none", "context", False),
     ("context", "context", False),
@@ -533,8 +514,6 @@ def main() -> None:
     parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
     parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
     parser.add_argument("--timeout", type=int, default=300, help="ms that a recall may take")
-    parser.add_argument("--pause", type=int, default=0, help="ms between an answer and the next question")
-    parser.add_argument("--processes", type=int, default=1, help="that recall and store for the gateway")
     parser.add_argument("--views", help="recall from these alone, with commas; else from the usual ones")
     parser.add_argument("--full", action="store_true", help="beside it, the whole history in every prompt")
     parser.add_argument(
@@ -547,23 +526,21 @@ def main() -> None:
     views = given.views.split(",") if given.views else []
     load_before = os.getloadavg()[0]
 
-    def write(name: str, title: str, note: str, rows: Sequence[object], **more: object) -> None:
+    def write(name: str, title: str, rows: Sequence[object], **more: object) -> None:
         results.show(name, rows, ", ".join(f"{what}: {told}" for what, told in more.items()))
-        figures = {"title": title, "note": note, "data": given.path.name, "rows": rows, **more}
+        figures = {"title": title, "data": given.path.name, "rows": rows, **more}
         results.write(given.output or results.RESULTS / f"{name}.json", figures)
 
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         imported(folder, users, views)
         with serving(folder, given, views) as ports:
             if given.prefixes:
-                write("prefixes", "Prefix caches", _PREFIX_NOTE, prefixes(users[0], *ports))
+                write("prefixes", "Prefix caches", prefixes(users[0], *ports))
                 return
-            rows, remembered = measure(
-                users, concurrency, given.requests, *ports, views, full=given.full, pause_s=given.pause / 1000
-            )
+            rows, remembered = measure(users, concurrency, given.requests, *ports, views, full=given.full)
         counted = audit(Path(folder), remembered)
     loads = {"before": load_before, "after": os.getloadavg()[0]}
-    write("serving", "Serving", _NOTE, rows, log=counted, load=loads)
+    write("serving", "Serving", rows, log=counted, load=loads)
 
 
 def imported(folder: str, users: Sequence[ServedUser], views: Sequence[str]) -> None:
@@ -581,7 +558,7 @@ def serving(folder: str, given: argparse.Namespace, views: Sequence[str]) -> Ite
     ports = free_port(), free_port()
     url = f"http://127.0.0.1:{ports[0]}/v1"
     serve = ["-c", _SERVE.format(given.timeout), "serve", "--memory", folder]
-    serve += ["--upstream", url, "--port", str(ports[1]), "--processes", str(given.processes)]
+    serve += ["--upstream", url, "--port", str(ports[1])]
     serve += [word for view in views for word in ("--view", view)]
     rates = [str(ports[0]), str(given.prefill), str(given.rate)]
     with (

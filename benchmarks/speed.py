@@ -1,16 +1,16 @@
 """Cost of writing, recalling, opening, memory and disk, each beside its physical yardstick of the same run.
 
-    python -m benchmarks.speed [LOCOMO] [--sizes 1000,10000] [--encrypted | --url postgresql://...]
+    python -m benchmarks.speed LOCOMO [--sizes 1000,10000]
 
 Yardsticks: a bare `sqlite3` insert of the same rows with the same durability (WAL, synchronous=FULL), the
 embedding alone, one float32 matrix-vector product over as many vectors. The sides alternate call by call, and
 take turns at being first. The ratio of medians is what counts: an absolute time says little on a shared
 machine. One user holds all messages: the largest single memory, hence the worst case.
 
-    python -m benchmarks.speed [LOCOMO] --page [--sizes 100000]
+    python -m benchmarks.speed LOCOMO --page [--sizes 100000]
 
-times the page instead, as a browser on the same machine gets it: the first page, and a search both as a page
-and as the part that answers while one types.
+times the page instead, as a browser on the same machine gets it, until the last byte: the first page, and a
+search both as a page and as the part that answers while one types; `cpu` is the processor time of both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import json
 import os
 import re
 import resource
-import secrets
 import sqlite3
 import subprocess
 import sys
@@ -30,7 +29,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
@@ -45,17 +44,12 @@ from zibaldone.models.static import shared_static_embedder
 from zibaldone.server.app import base_url, create_app, listening, server_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.settings import ServerSettings
-from zibaldone.storage.encryption import KEY_BYTES
 
 USER = "speed"
 BATCH = 100  # messages per call when adding in batches
 CALLS = 100  # adds of one message, and recalls
 BUDGET_TOKENS = 1000
 _WARM_UPS, _OPENS, _SEED = 10, 3, 20230508
-_PAGE_NOTE = (
-    "Until the last byte, for a browser on the same machine; `cpu` is the processor time of both. `search` is"
-    " the whole page, `typing` the part that answers while one types."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +126,6 @@ def repeated(turns: Sequence[Message]) -> Iterator[Message]:
             )
 
 
-def made_up_turns(count: int = 2000) -> list[Message]:
-    """Turns of made-up words in the frequencies of a natural language, for when there is no data at hand."""
-    rng = np.random.default_rng(_SEED)
-    vocabulary = [_syllables(i + 1) for i in range(5000)]
-    odds = 1 / np.arange(1, len(vocabulary) + 1)
-    start = datetime(2024, 1, 1, 9, tzinfo=UTC)
-    return [
-        Message(
-            " ".join(rng.choice(vocabulary, int(rng.integers(4, 45)), p=odds / odds.sum())) + ".",
-            name=("Ada", "Ben")[i % 2],
-            time=start + timedelta(days=i // 20, minutes=i % 20),
-            session=str(i // 20),
-        )
-        for i in range(count)
-    ]
-
-
 def _syllables(number: int) -> str:
     """A pronounceable word for a number above 0, another for each."""
     word = ""
@@ -191,10 +168,10 @@ class BareSQLite:
         self._connection.close()
 
 
-def evaluate(size: int, turns: Sequence[Message], folder: Path, url: str | None, key: bytes | None) -> Speed:
+def evaluate(size: int, turns: Sequence[Message], folder: Path) -> Speed:
     """Fill a memory with `size` messages, and measure it on the way and at the end."""
     rows = list(itertools.islice(repeated(turns), size + CALLS))
-    place: str | Path = url or folder / "memory"
+    place = folder / "memory"
     embedder, bare = shared_static_embedder(), BareSQLite(folder / "bare.sqlite")
     batches, singles, recalls = Alternating(), Alternating(), Alternating()
     asked = questions(rows[:size], _WARM_UPS + CALLS)
@@ -207,7 +184,7 @@ def evaluate(size: int, turns: Sequence[Message], folder: Path, url: str | None,
             embed=partial(embedder.embed, texts),
         )
 
-    with Memory(place, embedder=embedder, key=key) as memory:
+    with Memory(place, embedder=embedder) as memory:
         for _ in range(_WARM_UPS):
             memory.add("Hello there.", user="warm-up")
             memory.recall("hello?", user="warm-up")
@@ -230,9 +207,9 @@ def evaluate(size: int, turns: Sequence[Message], folder: Path, url: str | None,
         for message in rows[size:]:
             add(singles, [message])
     bare.close()
-    cold = [opened_cold(str(place), asked[0], key) for _ in range(_OPENS)]
-    files = [path.stat().st_size for path in (folder / "memory").rglob("*") if path.is_file()]
-    result = Speed(
+    cold = [opened_cold(place, asked[0]) for _ in range(_OPENS)]
+    files = [path.stat().st_size for path in place.rglob("*") if path.is_file()]
+    return Speed(
         messages=size,
         add_one_ms=median(singles.ms["engine"]),
         add_one_ratio=singles.ratio(),
@@ -248,11 +225,6 @@ def evaluate(size: int, turns: Sequence[Message], folder: Path, url: str | None,
         bare_disk_mb=(folder / "bare.sqlite").stat().st_size / 1e6,
         text_mb=sum(len(message.content.encode()) for message in rows) / 1e6,
     )
-    if url:
-        with Memory(url, embedder=embedder) as memory:
-            for user in (USER, "warm-up"):
-                memory.forget(user=user, everything=True)
-    return result
 
 
 def evaluate_page(size: int, turns: Sequence[Message], folder: Path) -> PageSpeed:
@@ -285,13 +257,12 @@ def evaluate_page(size: int, turns: Sequence[Message], folder: Path) -> PageSpee
     return PageSpeed(size, *figures)
 
 
-def opened_cold(place: str, question: str, key: bytes | None) -> dict[str, float]:
+def opened_cold(place: Path, question: str) -> dict[str, float]:
     """In a new process; the operating system's file cache stays warm."""
-    command = [sys.executable, "-m", "benchmarks.speed", "--cold", place, question]
-    own = {"ZIBALDONE_KEY": key.hex()} if key else {}
+    command = [sys.executable, "-m", "benchmarks.speed", "--cold", str(place), question]
     start = time.perf_counter()
     done = subprocess.run(  # noqa: S603 - this module
-        command, env={**os.environ, **own}, cwd=results.ROOT, capture_output=True, text=True, check=True
+        command, cwd=results.ROOT, capture_output=True, text=True, check=True
     )
     process_ms = (time.perf_counter() - start) * 1000
     figures: dict[str, float] = json.loads(done.stdout)
@@ -311,31 +282,20 @@ def open_cold(place: str, question: str) -> None:
 def main() -> None:
     """A row for each size."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("path", type=Path, nargs="?", help="a LoCoMo file; else made-up turns")
+    parser.add_argument("path", type=Path, help="a LoCoMo file")
     parser.add_argument("--sizes", default="1000,10000")
-    parser.add_argument("--url", help="of a PostgreSQL database, in place of a folder")
-    parser.add_argument("--encrypted", action="store_true")
     parser.add_argument("--page", action="store_true", help="time the page instead")
     parser.add_argument("--output", type=Path, help="default: speed.json or page.json among the results")
     given = parser.parse_args()
-    talks = load("locomo", given.path) if given.path else []
-    turns = [replace(m, seq=0) for talk in talks for m in talk.messages] or made_up_turns()
-    key = secrets.token_bytes(KEY_BYTES) if given.encrypted else None
+    turns = [replace(m, seq=0) for talk in load("locomo", given.path) for m in talk.messages]
     rows: list[Speed | PageSpeed] = []
     for size in map(int, given.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-            if given.page:
-                rows.append(evaluate_page(size, turns, Path(folder)))
-            else:
-                rows.append(evaluate(size, turns, Path(folder), given.url, key))
+            rows.append((evaluate_page if given.page else evaluate)(size, turns, Path(folder)))
     results.show("speed, medians", rows)
-    if given.page:
-        title, name = "The page", "page.json"
-        note = f"{_PAGE_NOTE} Load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors."
-    else:
-        title, name, note = "Speed", "speed.json", ""
-    made = {"title": title, "note": note, "rows": rows}
-    results.write(given.output or results.RESULTS / name, made)
+    title, name = ("The page", "page.json") if given.page else ("Speed", "speed.json")
+    machine = {"load": os.getloadavg()[0], "processors": os.cpu_count()}
+    results.write(given.output or results.RESULTS / name, {"title": title, "rows": rows} | machine)
 
 
 if __name__ == "__main__":

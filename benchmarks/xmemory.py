@@ -7,7 +7,8 @@ offline signal, and where the paper scores answers, evidence recall stands in (`
 Table 4 is Figure 3, Figure 4 and Tables 3 and 5 too; Table 6 is Figure 5 and Table 7; "f" is Eq. 1 of
 partitions of the same semantics, among them some that nobody would want. All are of `XMemory.paper()` with
 what the row names changed, but for "default", which is this engine's. Reassigned: the share of semantics
-whose theme changes while they come, one by one.
+whose theme changes while they come, one by one; blocks and their tokens: over the questions whose answer they
+cover. Over full: evidence, paired by question with the preset's, and the standard error of that.
 """
 
 from __future__ import annotations
@@ -41,11 +42,6 @@ PAPER, NAIVE = XMemory.paper(), "naive RAG"
 _TOP = 20  # messages of naive RAG
 KINDS = ("multi-hop", "temporal", "open-domain", "single-hop")
 HITS = ("1-hit", "2-hit", "multi-hit")
-_NOTE = (
-    "No chat model is asked; where the paper scores answers, evidence recall stands in. A share is a mean"
-    " over questions; reassigned, one over semantics; blocks and their tokens, over the covered questions."
-    " Over full: evidence, paired by question with the preset's, and the standard error of that."
-)
 Groups = Sequence[Sequence[int]]
 Made = tuple[int, int, int]  # themes, semantics, reassigned ones of a conversation
 Row = dict[str, object]  # a figure by its head
@@ -236,7 +232,7 @@ def main() -> None:
     for title, some in (shown | {"Figure 4": of_hits, "f, Eq. 1": of_f}).items():
         if some:
             results.show(title, some)
-    written = {"title": "xMemory", "note": f"{_NOTE} {_finding(of_f)}".strip(), "rows": rows}
+    written = {"title": "xMemory", "note": _finding(of_f), "rows": rows}
     results.write(given.output, written | {"figure 4": of_hits, "f": of_f})
 
 

@@ -157,11 +157,11 @@ def test_f1_in_the_forms_that_papers_quote():
 
 
 @pytest.mark.wide
-def test_speed_has_a_row_for_each_size(command, monkeypatch):
+def test_speed_has_a_row_for_each_size(command, monkeypatch, paths):
     """Beside yardsticks; a new process opens the folder."""
     for name, count in (("CALLS", 4), ("_WARM_UPS", 1), ("_OPENS", 1)):
         monkeypatch.setattr(speed, name, count)
-    written = command("speed", "--sizes", "20")
+    written = command("speed", paths["locomo"], "--sizes", "20")
     (row,) = written["rows"]
     assert row["messages"] == 20
     assert all(row[name] > 0 for name in speed.Speed.__slots__)

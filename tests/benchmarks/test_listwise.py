@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.listwise import LineCounter, contests, fit, loss
-from zibaldone.models.static import shared_static_embedder
+from benchmarks.listwise import contests, fit, loss
 
 
 @pytest.fixture
@@ -32,10 +31,3 @@ def test_gradient_and_hessian_are_those_of_the_loss(made_up):
         above, below = loss([made_up], at + move), loss([made_up], at - move)
         assert (above[0] - below[0]) / (2 * step) == pytest.approx(gradient[axis], abs=1e-4)
         assert (above[1] - below[1]) / (2 * step) == pytest.approx(hessian[axis], abs=1e-3)
-
-
-@pytest.mark.parametrize("text", ["", "\n", "Ann: Hi!", "Mon 8 May\nAnn: Hi!\n\n  Ben: a — b\n", "\nx"])
-def test_tokens_add_up_over_lines(text):
-    """Or else the budgets here would not be those of the engine."""
-    tokenizer = shared_static_embedder()
-    assert LineCounter(tokenizer)(text) == tokenizer.count([text])[0]
