@@ -67,8 +67,7 @@ TABLES = {
     "pin": Table(
         "Evidence",
         "The share of the messages that hold the answer which a context of 1,000 or 2,000 tokens has; of"
-        " MemoryAgentBench (`mab`), whether the answer stands there. `mab` and felt chats: commit 20a76e79,"
-        " 2026-11-28.",
+        " MemoryAgentBench (`mab`), whether the answer stands there.",
     ),
     "ranker-static": Table(
         "Weights of the ranker",
