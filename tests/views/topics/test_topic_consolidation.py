@@ -10,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from topic_steps import NOON, SMALL, added, extracted, fed, filed, kept, one, said, texts, tools
 
-from zibaldone.core import Message
+from zibaldone import Consolidation, Document, Entry, Message
 from zibaldone.errors import InvalidInput
-from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Document, Heading
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.document import Heading
 
 WORDS = ("cat", "garden", "Oslo", "piano", "Globex", "sister", "bread", "Bergen", "bicycle", "school")
 LIFE = [

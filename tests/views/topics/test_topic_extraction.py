@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from topic_steps import NOON, SMALL, extract, said, tools
 
-from zibaldone.core import Message
+from zibaldone import Entry, Message
 from zibaldone.views.topics.consolidate.extraction import extracted, source_of
-from zibaldone.views.topics.markdown.entry import AI, Entry
+from zibaldone.views.topics.markdown.entry import AI
 
 
 def entries_of(message: Message, before: Message | None = None, limit: int = 256) -> tuple[Entry, ...]:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from topic_steps import filed, one, said, texts, tools
 
+from zibaldone import Document, Entry
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library, key_of
-from zibaldone.views.topics.markdown.document import Document, Heading, render
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.document import Heading, render
 
 LIFE = [
     "I feed the zebra Quagga at the zoo.",

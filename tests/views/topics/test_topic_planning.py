@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
 
+from zibaldone import Document, Entry
 from zibaldone.errors import ModelUnavailable
 from zibaldone.views.topics.consolidate.consolidation import flush
 from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
@@ -16,8 +17,7 @@ from zibaldone.views.topics.consolidate.rewriting import DraftBlock, rewrite_doc
 from zibaldone.views.topics.consolidate.summaries import summary
 from zibaldone.views.topics.consolidate.workbench import Work
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Document, Heading
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone.views.topics.markdown.document import Heading
 
 CATS = ["I feed the cat Moss.", "I brush the cat Moss.", "I love the cat Moss."]
 TRADE = ["Globex sells machines in Bergen.", "Globex makes machines in Bergen.", "Globex moved to Bergen."]

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from zibaldone import Entry
 from zibaldone.models.task import Task
 from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.library import CatalogueLine
-from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.tasks import ChooseMerges
 
 DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))

@@ -9,17 +9,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from zibaldone.core import Message
+from zibaldone import Consolidation, Entry, Message
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.testing import HashEmbedder, ScriptedModel
-from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.consolidate import extraction
 from zibaldone.views.topics.consolidate.consolidation import add, flush
 from zibaldone.views.topics.consolidate.workbench import Workbench
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.entry import Entry
 
 NOON = datetime(2023, 5, 8, 12, tzinfo=UTC)
 SMALL = Consolidation(
