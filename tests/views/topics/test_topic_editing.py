@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from topic_steps import NOON, tools
+from topic_talk import NOON, tools
 from topic_texts import documents
 
 from zibaldone import Document, Entry, Message
