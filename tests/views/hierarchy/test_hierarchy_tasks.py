@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from hierarchy_talk import START, talk
 
-from zibaldone import Episode, Memory, Message, Semantic
+from zibaldone import Episode, Memory, Message, ModelUnavailable, Semantic
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 TALK = (
@@ -21,6 +22,7 @@ TALK = (
 )
 LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
 FACT = "Ann adopted the puppy Rex on 7 May 2023."
+BYE = Message("Bye!", name="Ann", time=START + timedelta(days=1), session="end")
 HASHED = HashEmbedder(64)
 Inputs = Mapping[str, Any]
 
@@ -78,7 +80,7 @@ def told(opened):
         memory = opened(f"{made[-1]}", chat=chat, **options)
         messages = [replace(one, seq=0) for one in said]
         if ended:
-            messages.append(Message("Bye!", name="Ann", time=START + timedelta(days=1), session="end"))
+            messages.append(BYE)
         for start in range(0, len(messages), batch):
             memory.add(messages[start : start + batch], user="ann")
             memory.maintain()
@@ -243,3 +245,20 @@ def test_a_model_s_boundaries_do_not_depend_on_batches(told, batch):
     """It is asked of the same messages whenever they come."""
     memory = told(model(), talk(*LONG * 5), batch=batch, ended=False)
     assert [len(one.seqs) for one in memory.user("ann").episodes()] == [4] * 7
+
+
+def test_a_model_that_is_down_is_waited_for_in_the_background(opened, caplog):
+    """The episode is not read at all, so that it can be read later; who asks for it now has it offline."""
+    down = ScriptedModel(lambda _: ModelUnavailable("down"))
+    options = {"chat": down, "embedder": HASHED, "maintained": ["hierarchy"]}
+    memory = opened(background=True, **options)
+    memory.add([*(replace(one, seq=0) for one in talk(*TALK)), BYE], user="ann")
+    until = time.monotonic() + 20
+    while "waits: " not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
+    assert memory.user("ann").episodes() == []
+    memory.close()
+    memory = opened(**options)
+    memory.maintain()
+    (episode,) = memory.user("ann").episodes()
+    assert "down" in episode.degraded

@@ -18,7 +18,7 @@ LIFE = [
 
 
 def test_current_is_flushed_at_its_threshold(opened):
-    """Before it holds as many tokens there is no document; documents that grow too big are split."""
+    """Before it holds as many tokens there is no document, and then it is empty again."""
     memory = opened(topics=SMALL, maintained=["topics"], clock=FrozenClock(NOON))
     memory.add(said(*LIFE[:10]), user="ann")
     memory.maintain()
@@ -28,8 +28,19 @@ def test_current_is_flushed_at_its_threshold(opened):
     found = documents(memory)
     assert len(found) > 3
     assert found[-1].id != "CURRENT" or found[-1].token_count < SMALL.current_threshold_tokens
-    assert all(one.token_count <= SMALL.split_tokens for one in found)
     assert told(memory) == expected(said(*LIFE))
+
+
+def test_a_document_too_big_is_split(filed):
+    """Though all belong together; ids rise, and nothing is lost."""
+    found = filed(
+        said(*LIFE[:40]), said(*LIFE[40:]), route_similarity=-1.0, group_similarity=-1.0, split_tokens=260
+    )
+    ids = [one.id for one in documents(found)]
+    assert ids == sorted(set(ids))
+    assert len(ids) > 1
+    assert all(one.token_count <= 260 for one in documents(found))
+    assert told(found) == expected(said(*LIFE))
 
 
 def test_current_is_flushed_before_a_message_that_comes_after_its_window(opened):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from topic_talk import NOON, entries, said
 
-from zibaldone import Entry
+from zibaldone import Message
 from zibaldone.models.task import Task
-from zibaldone.views.topics.consolidate.rewriting import may_supersede
 from zibaldone.views.topics.library import CatalogueLine
-from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.tasks import ChooseMerges
 
 DOCUMENTS = tuple(CatalogueLine(f"topic-000{n}", "Title", "summary", 400) for n in range(1, 6))
@@ -34,16 +33,28 @@ def test_a_bad_choice_of_merges_is_refused(task: Task[Any], answer: dict[str, An
         task.check(task.result.model_validate(answer))
 
 
-GIVEN = {
-    1: Entry("I live in Oslo with 2 cats.", first=1, time=When("2023-05-08")),
-    5: Entry("I live in Rome.", first=5, time=When("2023-06-01")),
-}
+@pytest.fixture
+def superseded(filed):
+    """The places of the messages that no longer hold, where a model says that one replaces another."""
+
+    def superseded(messages: list[Message], older: int, newer: int) -> list[int]:
+        def answers(task: str, inputs: dict[str, Any]) -> Any:
+            if task != "topics.rewrite_current":
+                return "none"
+            numbers = [int(line.split(" ", 1)[0]) for line in inputs["entries"]]
+            marks = [{"older": older, "newer": newer}]
+            return {"sections": [{"heading": "All", "entries": numbers}], "superseded": marks}
+
+        memory = filed(messages, answers=answers)
+        return [entry.first for entry in entries(memory) if not entry.current]
+
+    return superseded
 
 
-def test_only_older_entries_are_superseded() -> None:
+@pytest.mark.parametrize(("older", "newer", "gone"), [(1, 2, [1]), (2, 1, []), (1, 1, []), (1, 77, [])])
+def test_only_older_entries_are_superseded(superseded, older, newer, gone) -> None:
     """The newest holds, whatever a model thinks."""
-    assert may_supersede(GIVEN, 1, 5)
-    assert not any(may_supersede(GIVEN, *wrong) for wrong in ((5, 1), (1, 1), (1, 77)))
+    assert superseded(said("I live in Oslo with 2 cats.", "I live in Rome."), older, newer) == gone
 
 
 @pytest.mark.parametrize(
@@ -62,9 +73,7 @@ def test_only_older_entries_are_superseded() -> None:
         (("The capital of Norland is Ulm.", "Ann"), ("The capital of Norland is Ash.", "Bea"), True),
     ],
 )
-def test_an_entry_is_superseded_by_one_about_the_same(
-    older: tuple[str, str | None], newer: tuple[str, str | None], *, fits: bool
-) -> None:
+def test_an_entry_is_superseded_by_one_about_the_same(superseded, older, newer, *, fits: bool) -> None:
     """Being older is not enough."""
-    given = {n: Entry(text, first=n, source=who) for n, (text, who) in enumerate((older, newer), 1)}
-    assert may_supersede(given, 1, 2) == fits
+    messages = [Message(text, name=name, time=NOON) for text, name in (older, newer)]
+    assert superseded(messages, 1, 2) == ([1] if fits else [])
