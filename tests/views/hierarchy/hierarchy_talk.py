@@ -11,7 +11,8 @@ from zibaldone.testing import HashEmbedder
 from zibaldone.views.hierarchy.episodes import cohesion_text
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
-EMBEDDER = HashEmbedder(64)
+HASHED = HashEmbedder(64)
+BYE = Message("Bye!", name="Ann", time=START + timedelta(days=1), session="end")
 
 
 def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = START) -> list[Message]:
@@ -26,4 +27,4 @@ def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = 
 
 def vectors_of(messages: Sequence[Message]) -> Vectors:
     """Input of the boundary detector."""
-    return EMBEDDER.embed([cohesion_text(message) for message in messages])
+    return HASHED.embed([cohesion_text(message) for message in messages])

@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from hierarchy_talk import START, talk
+from hierarchy_talk import BYE, HASHED, START, talk
 
-from zibaldone import Episode, Memory, Message, ModelUnavailable, Semantic
+from zibaldone import Episode, ModelUnavailable, Semantic
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 TALK = (
@@ -22,8 +22,6 @@ TALK = (
 )
 LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
 FACT = "Ann adopted the puppy Rex on 7 May 2023."
-BYE = Message("Bye!", name="Ann", time=START + timedelta(days=1), session="end")
-HASHED = HashEmbedder(64)
 Inputs = Mapping[str, Any]
 
 
@@ -68,26 +66,6 @@ class Alike(HashEmbedder):
 
     def embed(self, texts):
         return super().embed(["alike"] * len(texts))
-
-
-@pytest.fixture
-def told(opened):
-    """A memory of what was said, by a model, maintained after each batch; a last message ends the talk."""
-
-    def told(chat, said: list[Message], *, batch=100, ended=True, embedder=HASHED) -> Memory:
-        made.append(len(made))
-        options = {"embedder": embedder, "maintained": ["hierarchy"]}
-        memory = opened(f"{made[-1]}", chat=chat, **options)
-        messages = [replace(one, seq=0) for one in said]
-        if ended:
-            messages.append(BYE)
-        for start in range(0, len(messages), batch):
-            memory.add(messages[start : start + batch], user="ann")
-            memory.maintain()
-        return memory
-
-    made: list[int] = []
-    return told
 
 
 class Reading(NamedTuple):

@@ -254,6 +254,33 @@ def test_what_is_merged_is_written_anew(filed) -> None:
     assert told(memory) == expected(messages)
 
 
+@pytest.mark.parametrize(
+    ("merge", "sizes", "asked"),
+    [
+        (lambda ids: [ids[:2]], {}, 1),
+        (lambda ids: [[ids[0], "topic-0009"]], {}, 2),
+        (lambda ids: [ids[:2], ids[1:3]], {}, 2),
+        (lambda ids: [ids[:1]], {}, 2),
+        (lambda ids: [ids], {}, 2),
+        (lambda ids: [ids[:2]], {"split_tokens": 15, "merge_tokens": 14}, 2),
+    ],
+    ids=["good", "unknown", "twice", "one alone", "too many", "too large"],
+)
+def test_a_bad_choice_of_merges_is_refused(filed, merge, sizes: dict[str, int], asked: int) -> None:
+    """Merges are disjoint groups of two to four small documents; else the model is asked once more."""
+    calls: list[Any] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.rewrite_current":
+            return {"sections": [{"heading": f"Block {n}", "entries": [n]} for n in _lines(inputs)]}
+        return filing(merge=merge, apart=True, calls=calls)(task, inputs)
+
+    messages = said(*CATS, *TRADE)
+    memory = filed(messages, answers=answers, merge_similarity=-1.0, **sizes)
+    assert [task for task, _ in calls].count("topics.choose_merges") == asked
+    assert told(memory) == expected(messages)
+
+
 @pytest.mark.parametrize("summary", ["cat; The cat is called Felix.", "pet care, Felix; Moss is brushed."])
 @pytest.mark.parametrize("of_a_new_one", [True, False])
 def test_a_summary_with_an_invented_name_is_not_kept(filed, of_a_new_one: bool, summary: str) -> None:
