@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from zibaldone import Config
+from zibaldone import Config, StaticEmbedder
 from zibaldone.errors import InvalidInput
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views import unit_cache

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from zibaldone.core import Message
+from zibaldone import Message
 from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
-from zibaldone.views.hierarchy.config import XMemory
 from zibaldone.views.hierarchy.episodes import cohesion_text
-from zibaldone.views.hierarchy.nodes import Semantic
-from zibaldone.views.hierarchy.structure import Structure
-from zibaldone.views.hierarchy.table import State
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
-EMBEDDER = HashEmbedder(64)
+HASHED = HashEmbedder(64)
+BYE = Message("Bye!", name="Ann", time=START + timedelta(days=1), session="end")
 
 
 def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = START) -> list[Message]:
@@ -30,16 +27,4 @@ def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = 
 
 def vectors_of(messages: Sequence[Message]) -> Vectors:
     """Input of the boundary detector."""
-    return EMBEDDER.embed([cohesion_text(message) for message in messages])
-
-
-class Known(Structure):
-    """Semantics all of which are near; episode 7 and semantic 100 come next."""
-
-    def __init__(self, *known: Semantic) -> None:
-        super().__init__(State(f"e/{EMBEDDER.dimension}", 7, 100), XMemory())
-        self.given = list(known)
-
-    def nearest(self, vector: Vectors) -> list[Semantic]:
-        """All of them."""
-        return self.given
+    return HASHED.embed([cohesion_text(message) for message in messages])

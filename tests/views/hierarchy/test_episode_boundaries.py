@@ -8,7 +8,7 @@ from hierarchy_talk import START, talk, vectors_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone.core import Message
+from zibaldone import Message
 from zibaldone.views.hierarchy.episodes import LONGEST, SHORTEST, Cut, OpenEpisodes, closed
 
 GARDEN = (

@@ -1,39 +1,28 @@
-"""Tasks of the hierarchy view, and the use of their answers."""
+"""What models answer of episodes, and what becomes of it in a Memory."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from hierarchy_talk import EMBEDDER, Known, talk, vectors_of
+from hierarchy_talk import BYE, HASHED, START, talk
 
-from zibaldone.errors import ModelUnavailable
-from zibaldone.models.asker import Asker
-from zibaldone.models.base import ChatRequest
-from zibaldone.models.meter import Meter
-from zibaldone.models.static import shared_static_embedder
-from zibaldone.testing import ScriptedModel
-from zibaldone.views.hierarchy.distil import EpisodeMaker
-from zibaldone.views.hierarchy.episodes import LONGEST, Block, OpenEpisodes, closed
-from zibaldone.views.hierarchy.nodes import (
-    Episode,
-    Semantic,
-    Statement,
-    narrative,
-    statements,
-    title,
-)
+from zibaldone import Episode, ModelUnavailable, Semantic
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 TALK = (
     "Ann: I adopted a puppy called Rex yesterday!",
     "Bob: Lovely! How much was he?",
     "Ann: He cost 120 crowns. My sister Eva found him in Graz.",
 )
+LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
+FACT = "Ann adopted the puppy Rex on 7 May 2023."
 Inputs = Mapping[str, Any]
-Answering = Callable[[Inputs], object]
 
 
 def narrate(given: Inputs) -> object:
@@ -46,11 +35,11 @@ def narrate(given: Inputs) -> object:
 
 def distil(given: Inputs) -> object:
     """One fact, of two messages."""
-    one, _, three = (message["seq"] for message in given["messages"])
-    return {"statements": [{"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [one, three]}]}
+    seqs = [message["seq"] for message in given["messages"]]
+    return {"statements": [{"text": FACT, "sources": [seqs[0], seqs[-1]]}]}
 
 
-GOOD: Mapping[str, Answering] = {
+GOOD = {
     "narrate": narrate,
     "predict": lambda given: {"expected": [one["text"] for one in given["known"]]},
     "distil": distil,
@@ -59,18 +48,24 @@ GOOD: Mapping[str, Answering] = {
 
 
 def model(**tasks: object) -> ScriptedModel:
-    """Good answers but for these: an answer for the task, or what is raised."""
+    """Good answers but for these."""
 
-    def answer(request: ChatRequest) -> Any:
+    def answer(request) -> Any:
         task = request.task.removeprefix("hierarchy.")
         return tasks[task] if task in tasks else GOOD[task](json.loads(request.turns[1].content))
 
     return ScriptedModel(answer)
 
 
-def reader(chat=None, *, patient=False) -> EpisodeMaker:
-    asker = Asker(chat, Meter(None), shared_static_embedder())
-    return EpisodeMaker(asker, EMBEDDER, "ann", patient)
+def asked(chat: ScriptedModel) -> list[str]:
+    return [request.task.removeprefix("hierarchy.") for request in chat.requests]
+
+
+class Alike(HashEmbedder):
+    """All texts are near to each other."""
+
+    def embed(self, texts):
+        return super().embed(["alike"] * len(texts))
 
 
 class Reading(NamedTuple):
@@ -80,27 +75,26 @@ class Reading(NamedTuple):
     semantics: list[Semantic]
 
 
-def read(chat=None, known=None, *, degraded="", patient=False):
-    block = Block(tuple(talk(*TALK)), degraded)
-    return Reading(*reader(chat, patient=patient).read(block, known or Known()))
+@pytest.fixture
+def read(told):
+    """The episode of TALK."""
+
+    def read(chat=None) -> Reading:
+        user = told(chat, talk(*TALK)).user("ann")
+        (episode,) = user.episodes()
+        facts = [fact for theme in user.themes() for fact in theme.semantics]
+        return Reading(episode, sorted(facts, key=lambda fact: fact.id))
+
+    return read
 
 
-def asked(chat: ScriptedModel) -> list[str]:
-    return [request.task.removeprefix("hierarchy.") for request in chat.requests]
-
-
-def knows(text: str) -> Known:
-    """A memory that finds one semantic near to everything."""
-    return Known(Semantic(3, 1, (Statement(1, text, text),), datetime(2023, 5, 1, tzinfo=UTC)))
-
-
-def test_a_good_model_tells_and_distils():
+def test_a_good_model_tells_and_distils(read):
     """Each fact has a statement per message, with that message's own words beside it."""
     reading = read(model())
     assert reading.episode.title == "Ann adopts Rex, 7 May 2023"
     assert (reading.episode.made_by, reading.episode.degraded) == ("scripted", "")
     (one,) = reading.semantics
-    assert one.text == "Ann adopted the puppy Rex on 7 May 2023."
+    assert one.text == FACT
     assert [(said.seq, said.verbatim) for said in one.statements] == [
         (1, "I adopted a puppy called Rex yesterday!"),
         (3, "He cost 120 crowns."),
@@ -116,18 +110,18 @@ def test_a_good_model_tells_and_distils():
         ({"title": "T", "narrative": "Ann told Bob of Rex."}, "lost numbers of the messages: ['120']"),
     ],
 )
-def test_a_bad_narrative_is_refused(answer, complaint):
+def test_a_bad_narrative_is_refused(read, answer, complaint):
     """The model is told what is wrong; then the messages themselves stand in, and the episode says so."""
     chat = model(narrate=answer)
     reading = read(chat)
     assert complaint in chat.requests[1].turns[-1].content
-    assert reading.episode.narrative == narrative(talk(*TALK))
+    assert reading.episode.narrative == read().episode.narrative
     assert complaint in reading.episode.degraded
     assert len(reading.semantics) == 1  # the model's own facts: that question was answered well
 
 
 @pytest.mark.parametrize(
-    ("told", "complaint"),
+    ("fact", "complaint"),
     [
         ({"text": "Ann has Rex.", "sources": [99]}, "names no message of the episode"),
         ({"text": "Ann has Rex.", "sources": []}, "names no message of the episode"),
@@ -138,34 +132,24 @@ def test_a_bad_narrative_is_refused(answer, complaint):
         ({"text": "Eva found Rex in Graz.", "sources": [1]}, "which no source of it says"),
     ],
 )
-def test_an_invented_fact_is_refused(told, complaint):
+def test_an_invented_fact_is_refused(read, fact, complaint):
     """The model is told so once; the facts are those of the sentences then, and the episode says why."""
-    chat = model(distil={"statements": [told]})
+    chat = model(distil={"statements": [fact]})
     reading = read(chat)
     assert complaint in reading.episode.degraded
     assert asked(chat) == ["narrate", "distil", "distil"]
     assert complaint in chat.requests[-1].turns[-1].content
-    assert [one.statements for one in reading.semantics] == [(one,) for one in statements(talk(*TALK))]
+    assert reading.semantics == read().semantics
 
 
-@pytest.mark.parametrize("word", ["Zebracorp", "4711"])
-def test_a_word_of_earlier_messages_comes_into_no_later_fact(word):
-    """It would stay when those are forgotten; the sentences of the message that it names stand in."""
-    chat = model(distil={"statements": [{"text": f"Ann adopted Rex of {word}.", "sources": [1]}]})
-    reading = read(chat, knows(f"Ann wants a puppy of {word}."))
-    assert f"'{word.lower()}'" in reading.episode.degraded
-    assert word not in repr(reading.semantics)
-
-
-def test_a_fact_without_a_source_takes_no_other_with_it():
+def test_a_fact_without_a_source_takes_no_other_with_it(read):
     """Whatever it was made of is told by the sentences of the messages that no good fact names."""
-    good = {"text": "Ann adopted the puppy Rex on 7 May 2023.", "sources": [1]}
-    astray = {"text": "Eva found Rex in Graz.", "sources": []}
-    chat = model(distil={"statements": [good, astray]})
+    good = {"text": FACT, "sources": [1]}
+    chat = model(distil={"statements": [good, {"text": "Eva found Rex in Graz.", "sources": []}]})
     reading = read(chat)
-    offline = [one.text for one in statements(talk(*TALK)) if one.seq != 1]
+    offline = [one.text for one in read().semantics if one.seqs != (1,)]
     assert offline
-    assert [one.text for one in reading.semantics] == [good["text"], *offline]
+    assert [one.text for one in reading.semantics] == [FACT, *offline]
     assert asked(chat) == ["narrate", "distil"]  # what is partly good is not asked for again
 
 
@@ -173,7 +157,7 @@ GOOD_STORY = "On Monday, 8 May 2023 Ann told Bob of her puppy Rex. He cost 120 c
 
 
 @pytest.mark.parametrize(
-    ("named", "told", "kept"),
+    ("named", "story", "kept"),
     [
         ("Ann and Rex", f"{GOOD_STORY} Bob gave Ann 55 crowns for Rex.", ("Ann and Rex", GOOD_STORY)),
         ("Ann and Rex", f"{GOOD_STORY} Then Zebulon called Ann.", ("Ann and Rex", GOOD_STORY)),
@@ -183,67 +167,76 @@ GOOD_STORY = "On Monday, 8 May 2023 Ann told Bob of her puppy Rex. He cost 120 c
     ],
     ids=["number", "name", "denial", "title", "nothing is left"],
 )
-def test_a_narrative_has_no_name_number_or_denial_of_its_own(named, told, kept):
+def test_a_narrative_has_no_name_number_or_denial_of_its_own(read, named, story, kept):
     """The sentence that has one is dropped, and the episode says so; a title, or all, is told offline."""
-    episode = read(model(narrate={"title": named, "narrative": told})).episode
-    assert episode.title == (kept[0] or title(talk(*TALK)))
-    assert episode.narrative == (kept[1] or narrative(talk(*TALK)))
+    offline = read().episode
+    episode = read(model(narrate={"title": named, "narrative": story})).episode
+    assert episode.title == (kept[0] or offline.title)
+    assert episode.narrative == (kept[1] or offline.narrative)
     assert episode.degraded == "narrate: less what no message says"
 
 
-def test_what_is_expected_has_no_numbers_of_its_own():
-    """It would make news look known; the other expectations stand."""
-    chat = model(predict={"expected": ["Rex cost 120 crowns.", "Ann wants a puppy, says Bob."]})
-    read(chat, knows("Ann wants a puppy."))
-    expected = json.loads(chat.requests[-1].turns[1].content)["expected"]
-    assert expected == ["Ann wants a puppy, says Bob."]
-    assert asked(chat) == ["narrate", "predict", "distil"]
-
-
-LONG = tuple(f"Ann: Apples and pears and plums number {i}." for i in range(9))
+@pytest.mark.parametrize("word", ["Zebracorp", "4711"])
+def test_of_what_an_earlier_episode_says_nothing_comes_into_a_later_fact(told, word):
+    """It would stay when that is forgotten; what is expected has no numbers of its own either."""
+    chat = model(
+        predict={"expected": ["Rex cost 120 crowns.", "Ann adopted a puppy, says Bob."]},
+        distil={"statements": [{"text": f"Ann adopted Rex of {word}.", "sources": [2]}]},
+    )
+    earlier = talk(f"Ann: I want a puppy of {word}.", start=START - timedelta(days=9))
+    user = told(chat, [*earlier, *talk(*TALK)], embedder=Alike(64)).user("ann")
+    assert asked(chat)[-4:] == ["narrate", "predict", "distil", "distil"]
+    assert json.loads(chat.requests[-1].turns[1].content)["expected"] == ["Ann adopted a puppy, says Bob."]
+    assert f"'{word.lower()}'" in user.episodes()[-1].degraded
+    later = [fact for theme in user.themes() for fact in theme.semantics if fact.episode == 2]
+    assert later
+    assert word not in repr(later)
 
 
 @pytest.mark.parametrize(
     ("starts", "sizes"),
     [([], [9]), ([1], [9]), ([5, 5], [4, 5]), ([6, 4], [3, 2, 4]), ([4, 99], [3, 6]), ([98, 99], None)],
 )
-def test_boundaries_that_can_be_used_are(starts, sizes):
+def test_boundaries_that_can_be_used_are(told, starts, sizes):
     """In order and each once, less those of no message; where none is left the offline cuts are marked."""
-    messages, chat = talk(*LONG), model(episodes={"starts": starts})
-    cuts = reader(chat).cut(messages, vectors_of(messages), ended=True)
-    offline = [cut.size for cut in closed(messages, vectors_of(messages), ended=True)]
-    assert [cut.size for cut in cuts] == (sizes or offline)
-    assert all(("starts" in cut.degraded) is (sizes is None) for cut in cuts)
-    assert len(chat.requests) == (1 if sizes else 2)
+    chat = model(episodes={"starts": starts})
+    episodes = told(chat, talk(*LONG)).user("ann").episodes()
+    offline = [len(one.seqs) for one in told(None, talk(*LONG)).user("ann").episodes()]
+    assert [len(one.seqs) for one in episodes] == (sizes or offline)
+    assert all(("starts" in one.degraded) is (sizes is None) for one in episodes)
+    assert asked(chat).count("episodes") == (1 if sizes else 2)
 
 
 @pytest.mark.parametrize("starts", [[], [3]])
 @pytest.mark.parametrize("ended", [False, True])
-def test_no_episode_is_above_the_cap(starts, ended):
+def test_no_episode_is_above_the_cap(told, starts, ended):
     """However much a model likes to leave in one: its own borders stand, and the rest is cut by words."""
-    messages = talk(*LONG, *LONG)
-    cuts = reader(model(episodes={"starts": starts})).cut(messages, vectors_of(messages), ended=ended)
-    assert all(cut.size <= LONGEST for cut in cuts)
-    assert cuts[0].size == 2 if starts else len(cuts) > ended
-    assert sum(cut.size for cut in cuts) == len(messages) or not ended
+    memory = told(model(episodes={"starts": starts}), talk(*LONG * 2), ended=ended)
+    sizes = [len(one.seqs) for one in memory.user("ann").episodes()]
+    assert max(sizes) <= 15
+    assert sizes[0] == 2 if starts else len(sizes) > ended
+    assert sum(sizes) == 18 or not ended
 
 
-@pytest.mark.parametrize("batch", [1, 7, 40])
-def test_a_model_s_boundaries_do_not_depend_on_batches(batch):
+@pytest.mark.parametrize("batch", [7, 40])
+def test_a_model_s_boundaries_do_not_depend_on_batches(told, batch):
     """It is asked of the same messages whenever they come."""
-    messages, episodes, cut = talk(*LONG * 5), OpenEpisodes(), reader(model()).cut
-    found = []
-    for start in range(0, len(messages), batch):
-        some = messages[start : start + batch]
-        for message, vector in zip(some, vectors_of(some), strict=True):
-            found += episodes.feed(message, vector, cut)
-    assert [len(block.messages) for block in found] == [4] * 7
-    assert len(episodes.pending["1"]) == 17
+    memory = told(model(), talk(*LONG * 5), batch=batch, ended=False)
+    assert [len(one.seqs) for one in memory.user("ann").episodes()] == [4] * 7
 
 
-def test_a_model_that_is_down_is_waited_for_when_asked_to():
-    """With `patient` the episode is not read at all, so that it can be read later."""
-    chat = ScriptedModel(lambda _: ModelUnavailable("down"))
-    assert read(chat).episode.degraded
-    with pytest.raises(ModelUnavailable):
-        read(chat, patient=True)
+def test_a_model_that_is_down_is_waited_for_in_the_background(opened, caplog):
+    """The episode is not read at all, so that it can be read later; who asks for it now has it offline."""
+    down = ScriptedModel(lambda _: ModelUnavailable("down"))
+    options = {"chat": down, "embedder": HASHED, "maintained": ["hierarchy"]}
+    memory = opened(background=True, **options)
+    memory.add([*(replace(one, seq=0) for one in talk(*TALK)), BYE], user="ann")
+    until = time.monotonic() + 20
+    while "waits: " not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
+    assert memory.user("ann").episodes() == []
+    memory.close()
+    memory = opened(**options)
+    memory.maintain()
+    (episode,) = memory.user("ann").episodes()
+    assert "down" in episode.degraded

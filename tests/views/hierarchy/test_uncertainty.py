@@ -4,11 +4,11 @@ import math
 
 import pytest
 
+from zibaldone import StaticEmbedder
 from zibaldone.errors import InvalidInput, ModelFailed, QuestionOpen
 from zibaldone.models.base import ChatReply, TokenLogprob
 from zibaldone.models.logprobs import Drafter, uncertainty
 from zibaldone.models.meter import Ceilings, Meter
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 from zibaldone.views.hierarchy.uncertainty import (
     Context,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from topic_texts import bodies, documents, lines
 
+from zibaldone import Document, Entry
 from zibaldone.views.topics.markdown.document import (
-    Document,
     Event,
     Heading,
     parse,
@@ -19,7 +19,7 @@ from zibaldone.views.topics.markdown.document import (
     render,
     render_body,
 )
-from zibaldone.views.topics.markdown.entry import AI, Entry, When, merged
+from zibaldone.views.topics.markdown.entry import AI, When, merged
 
 often = settings(max_examples=80, deadline=None)
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from topic_steps import NOON, tools
+from topic_talk import NOON, tools
 from topic_texts import documents
 
-from zibaldone.core import Message
+from zibaldone import Document, Entry, Message
 from zibaldone.log.message_input import to_messages as checked
 from zibaldone.views.topics.editing import apply, diff, read, to_messages
 from zibaldone.views.topics.library import Library, key_of
-from zibaldone.views.topics.markdown.document import Document, Heading, parse, parse_body, render, render_body
-from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone.views.topics.markdown.document import Heading, parse, parse_body, render, render_body
+from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import INDEX, write_folder
 
 BODY = """\

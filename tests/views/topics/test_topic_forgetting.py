@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
-from topic_steps import filed, one, said, texts, tools
+from topic_talk import documents, said, told, tools
 
+from zibaldone import Document, Entry
 from zibaldone.views.topics.forgetting import forget
 from zibaldone.views.topics.library import Library, key_of
-from zibaldone.views.topics.markdown.document import Document, Heading, render
-from zibaldone.views.topics.markdown.entry import Entry
-
-LIFE = [
-    "I feed the zebra Quagga at the zoo.",
-    "Globex sells machines in Bergen.",
-    "I live in Oslo.",
-    "The capital of Norvia is Lund.",
-    "I live in Oslo.",
-    "The capital of Norvia is Trond.",
-    "My sister plays piano in Malmo.",
-]
+from zibaldone.views.topics.markdown.document import Heading, render
 
 SAYINGS = (
     "I bought a {0} from {1} in May.",
@@ -80,8 +69,14 @@ def test_headings_of_other_documents_do_not_either() -> None:
     assert step.documents["topic-0002"].entries == (PONY,)
 
 
+def words_of(memory) -> str:
+    """All that Ann's documents say."""
+    topics = memory.user("ann").topics
+    return "\n".join(topics.text(one.id) for one in documents(memory))
+
+
 @pytest.mark.parametrize("seed", range(2))
-def test_no_word_of_many_forgotten_messages_stays(seed: int) -> None:
+def test_no_word_of_many_forgotten_messages_stays(filed, seed: int) -> None:
     """Each message has a word of its own; documents were split and merged."""
     rng = random.Random(seed)
     named = ["".join(rng.choice("bdfgklmnpr") + rng.choice("aeiou") for _ in range(5)) for _ in range(60)]
@@ -89,38 +84,39 @@ def test_no_word_of_many_forgotten_messages_stays(seed: int) -> None:
         rng.choice(SAYINGS).format(rng.choice(("bassoon", "garden", "bakery", "kitchen")), word.capitalize())
         for word in named
     ]
-    library, by = filed(said(*facts), tools()), tools()
+    memory = filed(said(*facts))
     gone = rng.sample(range(1, 61), 30)
-    for seq in gone:
-        library = forget(library, [seq], by)
-    held = all_text(library).lower()
+    for seqs in (gone[:1], gone[1:2], gone[2:10], gone[10:]):
+        memory.forget(user="ann", seqs=seqs)
+    held = words_of(memory).lower()
     assert [named[seq - 1] for seq in gone if named[seq - 1] in held] == []
+    assert memory.admin.check().ok
 
 
-def test_a_merged_entry_keeps_its_other_sources() -> None:
+def test_a_merged_entry_keeps_its_other_sources(filed) -> None:
     """It is as if the forgotten message had not been sent."""
-    library = filed(said(*LIFE), tools())
-    assert one(library, "Oslo").sources == (3, 5)
-    left = forget(library, [3], tools())
-    assert (one(left, "Oslo").sources, one(left, "Oslo").seq) == ((5,), "5")
-    assert all(3 not in key[0] for key in left.parts)
-    assert "Oslo" not in all_text(forget(left, [5], tools()))
+    memory = filed(said("I live in Oslo.", "The capital of Norvia is Lund."), said("I live in Oslo."))
+    assert told(memory)["I live in Oslo."] == (1, 3)
+    memory.forget(user="ann", seqs=[1])
+    assert told(memory)["I live in Oslo."] == (3,)
+    memory.forget(user="ann", seqs=[3])
+    assert "Oslo" not in words_of(memory)
+    assert memory.admin.check().ok
 
 
 def test_what_a_forgotten_entry_had_superseded_is_current_again() -> None:
     """And what a forgotten one was superseded by does not speak of it any more."""
     old, new = Entry("The capital is Lund.", 4, superseded_by=(6,)), Entry("It is Trond.", 6, supersedes=(4,))
     library = Library({"topic-0001": Document("topic-0001", body=(old, new))})
-    assert one(forget(library, [6], tools()), "Lund").current
-    assert one(forget(library, [4], tools()), "Trond").supersedes == ()
+    assert [one.current for one in forget(library, [6], tools()).entries()] == [True]
+    assert [one.supersedes for one in forget(library, [4], tools()).entries()] == [()]
 
 
 def test_parts_of_an_entry_that_is_gone_are_forgotten_too() -> None:
     """A person may have removed the merged entry; its parts speak no longer than their messages."""
-    library = filed(said("I live in Oslo.", "I own a boat.", "I live in Oslo."), tools())
-    orphaned = replace(library, documents={})
-    assert orphaned.parts
-    assert forget(orphaned, [1], tools()).parts == {}
+    merged = Entry("I live in Oslo.", first=1, last=3, sources=(1, 3))
+    parts = Entry("I live in Oslo.", first=1), Entry("I live in Oslo.", first=3)
+    assert forget(Library({}, parts={key_of(merged): parts}), [1], tools()).parts == {}
 
 
 def test_an_entry_that_a_model_had_merged_is_taken_apart() -> None:
@@ -130,5 +126,5 @@ def test_an_entry_that_a_model_had_merged_is_taken_apart() -> None:
     stored = Document("topic-0001", body=(Heading("Pets"), joint))
     library = Library({"topic-0001": stored}, next_id=2, parts={key_of(joint): (cat, dog)})
     left = forget(library, [2], tools())
-    assert texts(left) == ["I feed the cat Moss."]
+    assert [one.text for one in left.entries()] == ["I feed the cat Moss."]
     assert "Rex" not in all_text(left)

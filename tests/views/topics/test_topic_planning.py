@@ -3,85 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from topic_steps import SMALL, extracted, fed, filed, kept, said, texts, tools
+from topic_talk import documents, expected, said, told
 
-from zibaldone.errors import ModelUnavailable
-from zibaldone.views.topics.consolidate.consolidation import flush
-from zibaldone.views.topics.consolidate.planning import Plan, chunks, plan
-from zibaldone.views.topics.consolidate.rewriting import DraftBlock, rewrite_documents, summary_fault
-from zibaldone.views.topics.consolidate.summaries import summary
-from zibaldone.views.topics.consolidate.workbench import Work
-from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Document, Heading
-from zibaldone.views.topics.markdown.entry import Entry
+from zibaldone import ModelUnavailable
 
 CATS = ["I feed the cat Moss.", "I brush the cat Moss.", "I love the cat Moss."]
 TRADE = ["Globex sells machines in Bergen.", "Globex makes machines in Bergen.", "Globex moved to Bergen."]
 MANY = [f"I repaired bicycle number {n} of school {n % 7} in Oslo." for n in range(60)]
+LARGE = {"current_threshold_tokens": 9000, "split_tokens": 9000}
 
 
-def portions(*groups: list[str]) -> list[DraftBlock]:
-    numbers = iter(range(1, 1000))
-    return [
-        DraftBlock(f"Group {place}", tuple(Entry(text, first=next(numbers)) for text in group))
-        for place, group in enumerate(groups, 1)
-    ]
-
-
-def everything(planned: Plan) -> list[Entry]:
-    places = [*planned.updates.values(), *planned.new.values()]
-    return sorted((e for place in places for one in place for e in one.entries), key=lambda e: e.first)
-
-
-def all_of(given: list[DraftBlock]) -> list[Entry]:
-    return [entry for one in given for entry in one.entries]
-
-
-def test_a_portion_goes_to_the_document_that_it_is_like() -> None:
+def test_new_content_goes_to_the_document_that_it_is_like(filed) -> None:
     """And what no document is like makes a new one."""
-    body = (Heading("Cat"), *map(Entry, CATS[:2]))
-    given = portions([CATS[2]], TRADE)
-    documents = {
-        "topic-0001": Document("topic-0001", summary(given[0].entries, Work(tools(), Library())), body=body)
-    }
-    work = Work(tools(), Library(documents))
-    work.survey(documents.values(), all_of(given))
-    planned = plan(given, documents, work)
-    assert planned.updates == {"topic-0001": [given[0]]}
-    assert list(planned.new.values()) == [[given[1]]]
-
-
-def test_content_above_the_limit_is_cut_between_headings_then_between_entries() -> None:
-    """In order, and whole; an entry that is larger alone is planned alone."""
-    given = portions(CATS, MANY, TRADE)
-    work = Work(tools(), Library())
-    found = chunks(given, work)
-    assert len(found) > 1
-    assert [entry for chunk in found for entry in all_of(chunk)] == all_of(given)
-    assert all(work.tokens(all_of(chunk)) <= SMALL.split_tokens for chunk in found)
-    huge = portions([" ".join(["word"] * 1000)], CATS)
-    assert [all_of(chunk) for chunk in chunks(huge, work)] == [all_of(huge[:1]), all_of(huge[1:])]
+    memory = filed(said(*CATS[:2]), said(CATS[2], *TRADE), merge_tokens=1)
+    cats, *others = [{entry.text for entry in one.entries} for one in documents(memory)]
+    assert cats == set(CATS)
+    assert set.union(*others) == set(TRADE)
 
 
 @pytest.mark.parametrize(
-    ("most", "depth", "titles", "calls"),
+    ("most", "depth", "apart", "calls"),
     [
-        (2, 5, {"Small"}, None),  # a model that places two blocks at a time still places all
-        (0, 1, {f"Group {n}" for n in range(1, 7)}, 2 * 3),  # each is put right once in vain, then calls end
-        (-1, 5, None, 1),  # one that is not there is not asked again and again
+        (2, 5, False, None),  # a model that places two blocks at a time still places all
+        (0, 1, True, 2 * 3),  # each is put right once in vain, then calls end
+        (-1, 5, False, 1),  # one that is not there is not asked again and again
     ],
 )
 def test_an_invalid_plan_is_retried_on_halves(
-    most: int, depth: int, titles: set[str] | None, calls: int | None
+    filed, most: int, depth: int, apart: bool, calls: int | None
 ) -> None:
     """In the last resort each block is a new document; none is lost."""
     asked: list[str] = []
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.rewrite_current":
+            groups = enumerate(_lines(inputs), 1)
+            return {"sections": [{"heading": f"Group {n}", "entries": [one]} for n, one in groups]}
+        if task != "topics.plan_updates":
+            return "none"
         asked.append(task)
         blocks = [one["block"] for one in inputs["blocks"]]
         if most < 0:
@@ -90,10 +52,10 @@ def test_an_invalid_plan_is_retried_on_halves(
             return "not JSON"
         return {"updates": [], "new_documents": [{"title": "Small", "blocks": blocks}]}
 
-    given = portions(*([text] for text in CATS + TRADE))
-    planned = plan(given, {}, Work(tools(replace(SMALL, plan_depth=depth), answers), Library()))
-    assert titles is None or set(planned.new) == titles
-    assert everything(planned) == all_of(given)
+    messages = said(*CATS, *TRADE)
+    memory = filed(messages, answers=answers, plan_depth=depth, merge_tokens=1)
+    assert (len(documents(memory)) == len(messages)) is apart
+    assert told(memory) == expected(messages)
     assert calls is None or len(asked) == calls
 
 
@@ -151,8 +113,8 @@ BAD_REWRITES: dict[str, Callable[[list[int]], Any]] = {
 
 
 @pytest.mark.parametrize("place", range(max(len(BAD_PLANS), len(BAD_REWRITES))))
-def test_an_adversarial_model_loses_no_entry(place: int) -> None:
-    """For every message's entries, each is in CURRENT, in a document, or superseded, exactly once."""
+def test_an_adversarial_model_loses_no_entry(filed, place: int) -> None:
+    """Each is in CURRENT, in a document, or superseded, exactly once."""
     bad_plan = [*BAD_PLANS.values()][place % len(BAD_PLANS)]
     bad_rewrite = [*BAD_REWRITES.values()][place % len(BAD_REWRITES)]
 
@@ -166,20 +128,17 @@ def test_an_adversarial_model_loses_no_entry(place: int) -> None:
             return "none"
         return _each(inputs, lambda one: bad_rewrite(_lines(one)))
 
-    messages, by = said(*CATS, *TRADE, *MANY[:30], *CATS), tools(answers=answers)
-    library, _ = fed(messages, by)
-    library = flush(library, by)
-    assert kept(library) == extracted(messages, tools())
-    assert set(texts(library)) == {*CATS, *TRADE, *MANY[:30]}
+    messages = said(*CATS, *TRADE, *MANY[:30], *CATS)
+    assert told(filed(messages, answers=answers)) == expected(messages)
 
 
-def test_a_model_that_does_well_is_followed() -> None:
-    """Its titles, headings, summary and marks are in the document."""
+def test_a_model_that_does_well_is_followed(filed) -> None:
+    """Its titles, headings, summary and marks are in the document; some words may be new."""
 
     def answers(task: str, inputs: dict[str, Any]) -> Any:
         if task == "topics.plan_updates":
             blocks = [one["block"] for one in inputs["blocks"]]
-            new = {"title": "The cat", "summary": "cat; Moss is brushed.", "blocks": blocks}
+            new = {"title": "The cat", "summary": "pet care; Moss is brushed.", "blocks": blocks}
             return {"updates": [], "new_documents": [new]}
         if task != "topics.rewrite_current":
             return "none"
@@ -192,10 +151,9 @@ def test_a_model_that_does_well_is_followed() -> None:
             "superseded": [{"older": numbers[0], "newer": numbers[1]}],
         }
 
-    library = filed(said(*CATS[:2], *TRADE[:2]), tools(answers=answers))
-    (document,) = library.documents.values()
+    (document,) = documents(filed(said(*CATS[:2], *TRADE[:2]), answers=answers))
     assert [one.title for one in document.headings] == ["The cat", "Food", "Fur"]
-    assert document.summary == "cat; Moss is brushed."
+    assert document.summary == "pet care; Moss is brushed."
     assert [bool(one.superseded_by) for one in document.entries] == [True, False, False, False]
 
 
@@ -228,15 +186,7 @@ def filing(
     return answers
 
 
-def twice_filed(answers: Any) -> Library:
-    """A library of two flushes: a document is made, and then brought up to date."""
-    by = tools(replace(SMALL, current_threshold_tokens=9000, split_tokens=9000), answers)
-    library = filed(said(*CATS[:2]), by)
-    library, _ = fed([replace(one, seq=9 + one.seq) for one in said(*CATS[2:])], by, library)
-    return flush(library, by)
-
-
-def test_a_rewriting_of_a_document_is_followed() -> None:
+def test_a_rewriting_of_a_document_is_followed(filed) -> None:
     """Its headings and its summary, and what is superseded."""
 
     def rewrite(one: dict[str, Any]) -> Any:
@@ -244,35 +194,35 @@ def test_a_rewriting_of_a_document_is_followed() -> None:
         sections = [{"heading": "Whiskers", "entries": new}]
         return {"title": "No", "summary": "cat; Moss is brushed.", "sections": sections}
 
-    (document,) = twice_filed(filing(rewrite=rewrite)).documents.values()
+    (document,) = documents(filed(said(*CATS[:2]), said(CATS[2]), answers=filing(rewrite=rewrite)))
     assert document.title == "Pets"
     assert "Whiskers" in [one.title for one in document.headings]
     assert document.summary == "cat; Moss is brushed."
 
 
-def changed(*contents: str) -> list[tuple[Document, list[DraftBlock]]]:
-    """A document of each, with what it says again as a new block."""
-    documents = [filed(said(content), tools()).documents["topic-0001"] for content in contents]
-    return [
-        (replace(document, id=f"topic-{n:04}"), portions([f"{content} again"]))
-        for n, (document, content) in enumerate(zip(documents, contents, strict=True), 1)
-    ]
-
-
-def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
+def test_documents_are_rewritten_together_and_each_keeps_its_own(filed) -> None:
     """One call for all; an entry that is put into another document stays in its own."""
-    changes = changed(CATS[0], TRADE[0])
     asked: list[int] = []
 
-    def answers(_task: str, inputs: dict[str, Any]) -> Any:
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.rewrite_current":
+            return {"sections": [{"heading": f"Block {n}", "entries": [n]} for n in _lines(inputs)]}
+        if task == "topics.plan_updates":
+            blocks = [one["block"] for one in inputs["blocks"]]
+            if ids := [one["id"] for one in inputs["documents"]]:
+                updates = [{"document": i, "blocks": [n]} for i, n in zip(ids, blocks, strict=True)]
+                return {"updates": updates, "new_documents": []}
+            return {"updates": [], "new_documents": [{"title": f"Part {n}", "blocks": [n]} for n in blocks]}
+        if task != "topics.rewrite_documents":
+            return "none"
         asked.append(len(inputs["documents"]))
         every = [n for one in inputs["documents"] for n in _lines(one)]
         return _each(inputs, lambda _: _rewritten([{"entries": [n]} for n in every]))
 
-    made = [document for document, _ in rewrite_documents(changes, Work(tools(answers=answers), Library()))]
-    assert [sorted(entry.text for entry in one.entries) for one in made] == [
-        [CATS[0], f"{CATS[0]} again"],
-        [TRADE[0], f"{TRADE[0]} again"],
+    memory = filed(said(CATS[0], TRADE[0]), said(CATS[1], TRADE[1]), answers=answers, merge_tokens=1)
+    assert [{entry.text for entry in one.entries} for one in documents(memory)] == [
+        set(CATS[:2]),
+        set(TRADE[:2]),
     ]
     assert asked == [2]
 
@@ -280,15 +230,15 @@ def test_documents_are_rewritten_together_and_each_keeps_its_own() -> None:
 @pytest.mark.parametrize(
     ("title", "kept"), [("Pets at home", "Pets at home"), ("The cat of Zebulon", None), ("", None)]
 )
-def test_a_new_document_has_its_planned_title(title: str, kept: str | None) -> None:
+def test_a_new_document_has_its_planned_title(filed, title: str, kept: str | None) -> None:
     """Unless it has a name that no entry has: then it is called like its block."""
-    (document,) = filed(said(*CATS[:2]), tools(answers=filing(rewrite=dict, title=title))).documents.values()
+    (document,) = documents(filed(said(*CATS[:2]), answers=filing(rewrite=dict, title=title)))
     assert kept in {None, document.title}
     assert document.title
     assert "Zebulon" not in document.title
 
 
-def test_what_is_merged_is_written_anew() -> None:
+def test_what_is_merged_is_written_anew(filed) -> None:
     """A model is shown both documents as one, and may give it a title and headings."""
     calls: list[Any] = []
     answers = filing(
@@ -297,54 +247,67 @@ def test_what_is_merged_is_written_anew() -> None:
         apart=True,
         calls=calls,
     )
-    messages = said(*CATS[:3], *TRADE[:3])
-    library = filed(messages, tools(replace(SMALL, merge_similarity=-1.0), answers))
+    messages = said(*CATS, *TRADE)
+    memory = filed(messages, answers=answers, merge_similarity=-1.0)
     assert calls[-1][0] == "topics.rewrite_documents"
-    assert "All of it" in [document.title for document in library.documents.values()]
-    assert kept(library) == extracted(messages, tools())
+    assert "All of it" in [document.title for document in documents(memory)]
+    assert told(memory) == expected(messages)
 
 
+@pytest.mark.parametrize(
+    ("merge", "sizes", "asked"),
+    [
+        (lambda ids: [ids[:2]], {}, 1),
+        (lambda ids: [[ids[0], "topic-0009"]], {}, 2),
+        (lambda ids: [ids[:2], ids[1:3]], {}, 2),
+        (lambda ids: [ids[:1]], {}, 2),
+        (lambda ids: [ids], {}, 2),
+        (lambda ids: [ids[:2]], {"split_tokens": 15, "merge_tokens": 14}, 2),
+    ],
+    ids=["good", "unknown", "twice", "one alone", "too many", "too large"],
+)
+def test_a_bad_choice_of_merges_is_refused(filed, merge, sizes: dict[str, int], asked: int) -> None:
+    """Merges are disjoint groups of two to four small documents; else the model is asked once more."""
+    calls: list[Any] = []
+
+    def answers(task: str, inputs: dict[str, Any]) -> Any:
+        if task == "topics.rewrite_current":
+            return {"sections": [{"heading": f"Block {n}", "entries": [n]} for n in _lines(inputs)]}
+        return filing(merge=merge, apart=True, calls=calls)(task, inputs)
+
+    messages = said(*CATS, *TRADE)
+    memory = filed(messages, answers=answers, merge_similarity=-1.0, **sizes)
+    assert [task for task, _ in calls].count("topics.choose_merges") == asked
+    assert told(memory) == expected(messages)
+
+
+@pytest.mark.parametrize("summary", ["cat; The cat is called Felix.", "pet care, Felix; Moss is brushed."])
 @pytest.mark.parametrize("of_a_new_one", [True, False])
-def test_a_summary_with_an_invented_name_is_not_kept(of_a_new_one: bool) -> None:
+def test_a_summary_with_an_invented_name_is_not_kept(filed, of_a_new_one: bool, summary: str) -> None:
     """The document is; its summary is made without the model."""
-    invented = {"summary": "cat; The cat is called Felix."}
 
     def rewrite(one: dict[str, Any]) -> Any:
-        return {**BAD_REWRITES["faithful"](_lines(one)), **invented}
+        return {**BAD_REWRITES["faithful"](_lines(one)), "summary": summary}
 
-    answers = filing(rewrite=rewrite, **(invented if of_a_new_one else {}))
-    library = filed(said(*CATS[:2]), tools(answers=answers)) if of_a_new_one else twice_filed(answers)
-    (document,) = library.documents.values()
+    answers = filing(rewrite=rewrite, **({"summary": summary} if of_a_new_one else {}))
+    later = [] if of_a_new_one else [said(CATS[2])]
+    (document,) = documents(filed(said(*CATS[:2]), *later, answers=answers))
     assert "Felix" not in document.summary
     assert "Moss" in document.summary
 
 
-def test_telling_words_of_a_summary_may_be_new() -> None:
-    """They state nothing, as a heading does; a name among them is refused."""
-    entries = [Entry("Moss is brushed on Mondays.", first=1, source="Ann")]
-    assert summary_fault("pet care; Moss is brushed on Mondays.", entries) == ""
-    assert "felix" in summary_fault("pet care, Felix; Moss is brushed on Mondays.", entries)
-    assert "'pet'" in summary_fault("Moss; The pet is brushed on Mondays.", entries)
-
-
-def test_a_model_is_asked_about_merges_when_there_is_a_new_document() -> None:
+def test_a_model_is_asked_about_merges_when_there_is_a_new_document(filed) -> None:
     """Of documents with similar summaries; those that it left apart are not offered until another comes."""
     calls: list[Any] = []
-    large = replace(SMALL, current_threshold_tokens=9000, split_tokens=9000)
-    talk = said(*CATS[:3], *TRADE[:3])
+    answers, talk = filing(apart=True, calls=calls), said(*CATS, *TRADE)
 
-    def asked() -> list[Any]:
+    def offered() -> list[Any]:
         assert "topics.plan_updates" in [task for task, _ in calls]
         return [inputs["documents"] for task, inputs in calls if task == "topics.choose_merges"]
 
-    filed(talk, tools(replace(large, merge_similarity=1.0), filing(apart=True, calls=calls)))
-    assert asked() == []
-    by = tools(replace(large, merge_similarity=-1.0), filing(apart=True, calls=calls))
-    library = filed(talk, by)
-    assert [len(documents) for documents in asked()] == [len(library.documents)]
-    assert len(library.documents) > 1
-    calls.clear()
+    filed(talk, answers=answers, merge_similarity=1.0, **LARGE)
+    assert offered() == []
     later = said("I bought a blue kayak in Bergen.", "The kayak costs 900 dollars.")
-    library, _ = fed([replace(one, seq=20 + one.seq) for one in later], by, library)
-    flush(library, by)
-    assert asked() == []
+    memory = filed(talk, later, answers=answers, merge_similarity=-1.0, **LARGE)
+    assert len(documents(memory)) > 1
+    assert [len(some) for some in offered()] == [len(documents(memory))]

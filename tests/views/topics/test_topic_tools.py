@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zibaldone import Document, Entry, Toolset
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Document, Heading, render_body
-from zibaldone.views.topics.markdown.entry import Entry, When
-from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE, Toolset
+from zibaldone.views.topics.markdown.document import Heading, render_body
+from zibaldone.views.topics.markdown.entry import When
+from zibaldone.views.topics.read.agent_tools import LONGEST_ANSWER, LONGEST_LINE
 from zibaldone.views.topics.read.index import ReadingIndex
 
 PEOPLE = Document(

@@ -12,11 +12,10 @@ import pytest
 
 from memories import open_memory
 from talk import purchases
-from zibaldone import Memory, Message
+from zibaldone import Consolidation, Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.testing import FailingEmbedder, FrozenClock, HashEmbedder, ScriptedModel
-from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.library import Library
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)

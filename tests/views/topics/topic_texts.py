@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from zibaldone.views.topics.markdown.document import Document, Event, Heading
-from zibaldone.views.topics.markdown.entry import Entry, When
+from zibaldone import Document, Entry
+from zibaldone.views.topics.markdown.document import Event, Heading
+from zibaldone.views.topics.markdown.entry import When
 
 PIECES = (
     "Ann likes tea.|- item|* item|1. first|1984. was a year|# title|#tag|###### six|####### seven|---|- - -"
