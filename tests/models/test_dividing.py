@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from zibaldone import StaticEmbedder
 from zibaldone.models.asker import Asker
 from zibaldone.models.dividing import TaskAboutMany, ask_in_parts
 from zibaldone.models.meter import Meter
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.models.task import NOT_SENT, TaskResult
 from zibaldone.testing import ScriptedModel
 

@@ -2,11 +2,9 @@
 
 import pytest
 
-from zibaldone import Config, Memory, Message
+from zibaldone import Ceilings, Config, Memory, Message, OpenAIChat, OpenAIEmbedder
 from zibaldone.api import settings
 from zibaldone.errors import InvalidInput
-from zibaldone.models.meter import Ceilings
-from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.core import Scope
+from zibaldone import Scope
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.question import Aim, Question, parse_question
 from zibaldone.search.unit import Unit

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from zibaldone.core import Scope
+from zibaldone import Scope
 from zibaldone.models.base import Vectors
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.lexical import K1, B

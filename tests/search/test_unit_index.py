@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.core import Scope
+from zibaldone import Scope
 from zibaldone.models.static import shared_static_embedder
 from zibaldone.search.question import Question, parse_question
 from zibaldone.search.ranker import score

@@ -9,12 +9,13 @@ import numpy as np
 from sqlalchemy import select
 
 from bucket_server import FakeBucketServer
+from zibaldone import Moved, Placement
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.placement import Affinity, Matrix, Moved, Placement, arrange, move
+from zibaldone.views.chunks.storage.placement import Affinity, Matrix, arrange, move
 from zibaldone.views.chunks.storage.records import Record, RecordStore, reclaim_orphans, release
 
 ANN = Generation("ann", 1, "", 0)
