@@ -9,7 +9,7 @@ import pytest
 from zibaldone import Scope, StaticEmbedder
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.question import Question, parse_question
-from zibaldone.search.ranker import AssistantShare, TalkWeights, Weights, best_first, features, score
+from zibaldone.search.ranker import AssistantShare, best_first, features, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
@@ -249,25 +249,6 @@ def test_a_match_in_a_long_message_weighs_less_than_in_a_short_one():
     same, filler = "The bees sleep below my bassoon.", "Gravel and envelopes are dear this Thursday again."
     found = asked(index_of(("a", "user", [same, filler]), ("a", "user", same)))
     assert found.lexical[0] < found.lexical[2]
-
-
-def test_each_kind_of_talk_has_its_weights():
-    """A session in which an assistant speaks is scored by one set, a session among people by the other."""
-    index = UnitIndex(ZEROS, Speechless())
-    said = [("a", "user"), ("a", "assistant"), ("b", "user"), ("b", "user")]
-    units = [
-        Unit((seq,), 0, "bees on the roof", "message", 5, session, role, None, START)
-        for seq, (session, role) in enumerate(said, 1)
-    ]
-    index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
-    assert index.with_assistant.tolist() == [True, True, False, False]
-    nothing, heavy = Weights(), Weights(length=1.0)
-    for weights, heard in (
-        (TalkWeights(heavy, nothing), [False, False, True, True]),
-        (TalkWeights(nothing, heavy), [True, True, False, False]),
-    ):
-        total = score(index, read("bees", index), weights).total
-        assert (total > 0).tolist() == heard
 
 
 def test_a_unit_has_the_best_of_its_session():
