@@ -8,12 +8,12 @@ from hashlib import blake2b
 import pytest
 from colours_task import Colours, NameColours
 
+from zibaldone import Ceilings, StaticEmbedder
 from zibaldone.errors import ModelFailed, ModelUnavailable, QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, Turn
-from zibaldone.models.meter import Ceilings, Meter
+from zibaldone.models.meter import Meter
 from zibaldone.models.ordering import PassageShown
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.models.task import Task
 from zibaldone.testing import ScriptedModel
 

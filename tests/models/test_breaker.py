@@ -2,11 +2,11 @@
 
 import pytest
 
+from zibaldone import StaticEmbedder
 from zibaldone.errors import ModelUnavailable
 from zibaldone.models.asker import Asker
 from zibaldone.models.breaker import Breaker
 from zibaldone.models.meter import Meter
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
 STATIC = StaticEmbedder()

@@ -6,8 +6,9 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
+from zibaldone import Ceilings, Usage
 from zibaldone.errors import CeilingReached, InvalidInput, StorageFull
-from zibaldone.models.meter import Ceilings, Meter, Usage
+from zibaldone.models.meter import Meter
 from zibaldone.testing import FrozenClock
 
 DAY = date(2024, 3, 1)

@@ -5,13 +5,12 @@ from collections import deque
 
 import pytest
 
-from zibaldone import Ceilings, OpenAIChat
+from zibaldone import Ceilings, OpenAIChat, StaticEmbedder
 from zibaldone.errors import CeilingReached, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, ChatRequest, Turn
 from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import Misbehaviour
 
 STATIC = StaticEmbedder()

@@ -6,9 +6,9 @@ import traceback
 
 import pytest
 
+from zibaldone import OpenAIChat
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models.base import ChatRequest, Turn
-from zibaldone.models.openai import OpenAIChat
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 from zibaldone.testing import server as server_module
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from zibaldone import OpenAIEmbedder
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models import openai
-from zibaldone.models.openai import OpenAIEmbedder
 from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]

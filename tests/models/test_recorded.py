@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from zibaldone import RecordedModel, StaticEmbedder
 from zibaldone.errors import InvalidInput, ModelUnavailable, QuestionOpen
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, ChatRequest, TokenLogprob, Turn
 from zibaldone.models.meter import Meter
-from zibaldone.models.recorded import RecordedModel
-from zibaldone.models.static import StaticEmbedder
 from zibaldone.testing import ScriptedModel
 
 REQUEST = ChatRequest(

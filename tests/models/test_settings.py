@@ -2,19 +2,17 @@
 
 import pytest
 
-from zibaldone import Config, Memory, Message
+from zibaldone import Ceilings, Config, Memory, Message, OpenAIEmbedder
 from zibaldone.api import settings
 from zibaldone.errors import InvalidInput
-from zibaldone.models.meter import Ceilings
-from zibaldone.models.openai import OpenAIChat, OpenAIEmbedder
 from zibaldone.testing import HashEmbedder, ScriptedModel
 
 
-def test_nothing_set_means_offline():
-    """Without variables there is no chat model, the embedded embedder and the default ceilings."""
-    assert settings.chat() is None
-    assert settings.embedder() is None
-    assert settings.ceilings() == Ceilings()
+def test_nothing_set_means_offline(tmp_path):
+    """Without variables there is no chat model, and the embedder is the embedded one."""
+    with Memory.from_env(tmp_path) as memory:
+        assert not memory.admin.can_ask
+        assert memory.admin.is_embedded
 
 
 def test_what_is_given_wins(monkeypatch, tmp_path):
@@ -24,7 +22,6 @@ def test_what_is_given_wins(monkeypatch, tmp_path):
     monkeypatch.setenv("ZIBALDONE_CHAT_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("ZIBALDONE_EMBED_MODEL", "nobody:knows")
     monkeypatch.setenv("ZIBALDONE_AUDIT", "0")
-    assert isinstance(settings.chat(), OpenAIChat)
     model = ScriptedModel(lambda _: "{}")
     with Memory.from_env(chat=model, embedder=HashEmbedder(), config=Config(audit=True)) as memory:
         assert memory.path == tmp_path / "m"
@@ -85,11 +82,11 @@ def test_models_and_ceilings_by_name(monkeypatch):
         ("MAX_TOKENS_PER_CALL", "9" * 5000),
     ],
 )
-def test_a_bad_number_is_named(monkeypatch, name, value):
+def test_a_bad_number_is_named(monkeypatch, tmp_path, name, value):
     """The error says which variable."""
     for key in ("CHAT_MODEL", "EMBED_MODEL"):
         monkeypatch.setenv(f"ZIBALDONE_{key}", "m")
         monkeypatch.setenv(f"ZIBALDONE_{key.replace('MODEL', 'API_KEY')}", "k")
     monkeypatch.setenv(f"ZIBALDONE_{name}", value)
     with pytest.raises(InvalidInput, match=f"ZIBALDONE_{name}"):
-        settings.chat(), settings.embedder(), settings.ceilings()
+        Memory.from_env(tmp_path)

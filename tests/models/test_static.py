@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from zibaldone import StaticEmbedder
 from zibaldone.models import static
-from zibaldone.models.static import shared_static_embedder
 
+EMBEDDER = StaticEmbedder()
 FOLDER = Path(find_spec("wordllama").origin).parent
 REFERENCE = Tokenizer.from_file(str(FOLDER / static._TOKENIZER))
 REFERENCE.no_padding()
@@ -26,27 +27,26 @@ _PARTS = st.sampled_from([*_WORDS, "x" * 40, " ", "  ", "    ", "\n", "\t", "\r\
 @settings(max_examples=300, deadline=None)
 def test_tokens_of_words_are_those_of_the_text(parts):
     """They are those of the library `tokenizers`, and none reaches over a border between words."""
-    embedder, text = shared_static_embedder(), "".join(parts)
+    text = "".join(parts)
     whole = REFERENCE.encode(text, add_special_tokens=False).ids
-    assert list(chain.from_iterable(embedder._tokens(text))) == whole
-    assert embedder.count([text]) == [len(whole)]
+    assert list(chain.from_iterable(EMBEDDER._tokens(text))) == whole
+    assert EMBEDDER.count([text]) == [len(whole)]
 
 
 def test_a_long_text_without_spaces_is_counted_whole(monkeypatch):
     """As Chinese is written; of more than people write the beginning tells how many tokens the rest has."""
-    embedder, text = shared_static_embedder(), "我昨天去了北京的医院看牙医。" * 400
+    text = "我昨天去了北京的医院看牙医。" * 400
     exact = len(REFERENCE.encode(text, add_special_tokens=False).ids)
-    assert embedder.count([text]) == [exact]
+    assert EMBEDDER.count([text]) == [exact]
     monkeypatch.setattr(static, "_LONGEST_PIECE", 1400)
-    assert embedder.count([f"{text}。"])[0] == pytest.approx(exact, rel=0.02)
+    assert EMBEDDER.count([f"{text}。"])[0] == pytest.approx(exact, rel=0.02)
 
 
 def test_a_vector_is_the_mean_of_the_table_s_rows():
     """Of the rows that the file has for the text's tokens; the name changes with the file."""
-    embedder = shared_static_embedder()
     (numbers,) = load_file(FOLDER / static._WEIGHTS).values()
     ids = REFERENCE.encode("The heron came back.", add_special_tokens=False).ids
     mean = numbers[ids].astype(np.float64).mean(axis=0)
-    (vector,) = embedder.embed(["The heron came back."])
+    (vector,) = EMBEDDER.embed(["The heron came back."])
     np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=1e-6)
-    assert embedder.name == "wordllama-l2_supercat_256-56c6ae6f"
+    assert EMBEDDER.name == "wordllama-l2_supercat_256-56c6ae6f"

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.core import Scope
-from zibaldone.models.static import shared_static_embedder
+from zibaldone import Scope, StaticEmbedder
 from zibaldone.search.question import Aim, Question, parse_question
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 
 TODAY = date(2024, 3, 1)
 SPEAKERS = ("Caroline", "Melanie", "Will", "May", "José Ángel", "the Doctor")
-STATIC = shared_static_embedder()
+STATIC = StaticEmbedder()
 
 
 def midnight(day: date) -> datetime:

@@ -6,17 +6,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from zibaldone.core import Scope
-from zibaldone.models.base import Vectors
-from zibaldone.models.static import shared_static_embedder
+from zibaldone import Scope, StaticEmbedder
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.question import Question, parse_question
-from zibaldone.search.ranker import AssistantShare, TalkWeights, Weights, best_first, features, score
+from zibaldone.search.ranker import AssistantShare, best_first, features, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
 from zibaldone.views.messages import MessagesView
 
+STATIC = StaticEmbedder()
 ZEROS = 256
 START = datetime(2024, 1, 8, tzinfo=UTC)
 
@@ -27,7 +26,7 @@ class Speechless:
     name = "speechless"
     dimension = ZEROS
 
-    def embed(self, texts) -> Vectors:
+    def embed(self, texts):
         """A zero row each."""
         return np.zeros((len(texts), self.dimension), dtype=np.float32)
 
@@ -142,8 +141,7 @@ def test_a_code_is_not_taken_for_those_that_are_spelt_like_it(talk):
 
 def test_the_lexical_channel_is_bm25(tmp_path, talk):
     """Without synonyms it is BM25 over terms, as counted by hand with natural logarithms."""
-    static = shared_static_embedder()
-    talk.memory._wiring.views["messages"] = MessagesView(Speechless(), Speechless(), static)
+    talk.memory._wiring.views["messages"] = MessagesView(Speechless(), Speechless(), STATIC)
     lines = [
         "The bees swarmed over the roof.",
         "Bees, bees, bees and honey.",
@@ -219,20 +217,19 @@ def test_an_assistant_has_its_share_of_what_is_retrieved():
 
 def index_of(*said):
     """Of (session, role, text), a minute apart; passages of one message where the text is a list."""
-    embedder = shared_static_embedder()
     units = []
     for seq, (session, role, text) in enumerate(said, 1):
         time, kind = START + seq * timedelta(minutes=1), "message" if isinstance(text, str) else "passage"
         for part, passage in enumerate([text] if isinstance(text, str) else text):
             units.append(Unit((seq,), part, passage, kind, 10, session, role, None, time))
-    index = UnitIndex(embedder.dimension, embedder)
-    index.extend(units, embedder.embed([unit.text for unit in units]))
+    index = UnitIndex(STATIC.dimension, STATIC)
+    index.extend(units, STATIC.embed([unit.text for unit in units]))
     return index
 
 
 def asked(index, scoring=score):
     """The scores of the question "bassoon bees"."""
-    return scoring(index, read("bassoon bees", index).embedded(shared_static_embedder()))
+    return scoring(index, read("bassoon bees", index).embedded(STATIC))
 
 
 def test_a_person_s_message_is_ranked_as_one_however_it_was_cut():
@@ -254,25 +251,6 @@ def test_a_match_in_a_long_message_weighs_less_than_in_a_short_one():
     assert found.lexical[0] < found.lexical[2]
 
 
-def test_each_kind_of_talk_has_its_weights():
-    """A session in which an assistant speaks is scored by one set, a session among people by the other."""
-    index = UnitIndex(ZEROS, Speechless())
-    said = [("a", "user"), ("a", "assistant"), ("b", "user"), ("b", "user")]
-    units = [
-        Unit((seq,), 0, "bees on the roof", "message", 5, session, role, None, START)
-        for seq, (session, role) in enumerate(said, 1)
-    ]
-    index.extend(units, np.zeros((4, ZEROS), dtype=np.float32))
-    assert index.with_assistant.tolist() == [True, True, False, False]
-    nothing, heavy = Weights(), Weights(length=1.0)
-    for weights, heard in (
-        (TalkWeights(heavy, nothing), [False, False, True, True]),
-        (TalkWeights(nothing, heavy), [True, True, False, False]),
-    ):
-        total = score(index, read("bees", index), weights).total
-        assert (total > 0).tolist() == heard
-
-
 def test_a_unit_has_the_best_of_its_session():
     """It has more than the words of another session; what may not be recalled does not count."""
     index = index_of(
@@ -284,7 +262,8 @@ def test_a_unit_has_the_best_of_its_session():
     )
     best = asked(index, features)[0]["session"]
     assert best[0] == best[1] > best[2] == best[3] == best[4]
-    narrowed, _ = features(index, read("bassoon bees", index), np.array([False, True, True, True, True]))
+    inside = np.array([False, True, True, True, True])
+    narrowed, _ = asked(index, lambda *given: features(*given, inside))
     assert narrowed["session"][1] < best[1]
 
 

@@ -1,12 +1,12 @@
 """The user's own vocabulary by meaning: what is near, what is learnt, what is forgotten."""
 
-from zibaldone.models.static import shared_static_embedder
+from zibaldone import StaticEmbedder
 from zibaldone.search.thesaurus import Thesaurus
 
 
 def taught(*words):
     """A thesaurus of words that are their own terms."""
-    made = Thesaurus(shared_static_embedder())
+    made = Thesaurus(StaticEmbedder())
     for word in words:
         made.learn([(word, word)])
     return made

@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.core import Scope
-from zibaldone.models.static import shared_static_embedder
+from zibaldone import Scope, StaticEmbedder
 from zibaldone.search.question import Question, parse_question
 from zibaldone.search.ranker import score
 from zibaldone.search.saved import SavedIndex
@@ -16,7 +15,7 @@ from zibaldone.search.unit import PASSAGE, Unit
 from zibaldone.search.unit_index import UnitIndex
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)
-EMBEDDER = shared_static_embedder()
+EMBEDDER = StaticEmbedder()
 TEXTS = ["Did the bassoon arrive?", "Yes, on Monday.", "Ann plays in Lisbon", "?", "the of", "In 2023 I ran."]
 TEXTS += ["Running to a concert.", "She runs concerts."]
 PLACED = (

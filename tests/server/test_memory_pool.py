@@ -12,8 +12,7 @@ import pytest
 
 from memories import open_async_memory, open_memory
 from processes import family, is_running
-from zibaldone import AsyncMemory, Memory, Message
-from zibaldone.api.user import User
+from zibaldone import AsyncMemory, Memory, Message, User
 from zibaldone.errors import InvalidInput, NotEncrypted, RecallGivenUp, StorageUnreachable
 from zibaldone.log.audit import Actor, acting
 from zibaldone.server.chores import sync_caches

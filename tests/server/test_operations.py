@@ -9,10 +9,6 @@ from typer.testing import CliRunner
 
 from zibaldone.api.operations import BY_NAME, OPERATIONS
 from zibaldone.cli.app import app
-from zibaldone.cli.commands import COMMANDS
-from zibaldone.cli.frame import AS_JSON, RUN, SHOWN
-from zibaldone.server.mcp.tools import TOOLS
-from zibaldone.server.rest.operation import HANDLERS
 
 
 @dataclass(frozen=True)
@@ -98,21 +94,14 @@ def run(house, command, user, tmp_path):
     return CliRunner().invoke(app, shlex.split(command.format(**places)), env=environment)
 
 
-def test_every_operation_has_a_row():
+def test_every_operation_has_a_row(house):
     """What is in the table is tried below, with every command and tool that it names."""
     assert ROWS.keys() == {operation.name for operation in OPERATIONS}
     for operation in OPERATIONS:
         assert bool(ROWS[operation.name].command) == bool(operation.cli), operation.name
         assert ROWS[operation.name].tools.keys() == {tool.name for tool in operation.tools}
-    assert {tool for _, tool in BY_TOOL} == TOOLS.keys()
-
-
-def test_functions_of_the_doors_are_of_operations():
-    """None is registered under a misspelt name, and each command without one has a way to be shown."""
-    assert HANDLERS.keys() <= {operation.name for operation in BY_REST}
-    names = {operation.name for operation in (*BY_CLI, *COMMANDS)}
-    assert RUN.keys() | SHOWN.keys() | AS_JSON.keys() <= names
-    assert names - RUN.keys() <= SHOWN.keys()
+    offered = house.mcp("cid", "tools/list")["result"]["tools"]
+    assert {tool for _, tool in BY_TOOL} == {tool["name"] for tool in offered}
 
 
 @pytest.mark.parametrize("operation", BY_REST, ids=named)

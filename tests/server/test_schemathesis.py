@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -12,12 +13,11 @@ from loopback import servers
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from zibaldone.server.rest import OPERATIONS
-from zibaldone.server.rest.openapi import document
+from tools.openapi import text
 
 pytestmark = pytest.mark.wide
 
-SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS, "0"))
+SCHEMA = schemathesis.openapi.from_dict(json.loads(text()))
 DESCRIBED = {operation.ok().label: operation.ok() for operation in SCHEMA.get_all_operations()}
 # What no JSON Schema can say of a request; whatever else it allows has to be accepted.
 UNSAID = re.compile(

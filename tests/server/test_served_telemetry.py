@@ -16,7 +16,7 @@ from test_serve import serving_process
 from upstream import shared_upstream, upstream
 
 from telemetry import exported
-from zibaldone.engine.inspection import Stats, ViewStats
+from zibaldone import Stats, ViewStats
 from zibaldone.server.metrics import Metrics
 
 __all__ = ["shared_upstream", "upstream"]

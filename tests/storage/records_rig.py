@@ -9,18 +9,18 @@ import numpy as np
 from sqlalchemy import select
 
 from bucket_server import FakeBucketServer
+from zibaldone import Moved, Placement
 from zibaldone.storage.bucket_blocks import use_bucket
-from zibaldone.storage.objects import ObjectStore
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import blocks, records
 from zibaldone.views.base import Generation
-from zibaldone.views.chunks.storage.placement import Affinity, Matrix, Moved, Placement, arrange, move
+from zibaldone.views.chunks.storage.placement import arrange, move
 from zibaldone.views.chunks.storage.records import Record, RecordStore, reclaim_orphans, release
 
 ANN = Generation("ann", 1, "", 0)
 BOB = Generation("bob", 1, "", 0)
 
-
+Affinity = Callable[[Sequence[int]], np.ndarray]  # of ids, to likeness of each pair (n, n)
 NINE = {n: f"record {n} ".encode() * 3 for n in range(1, 10)}  # three to a block
 
 
@@ -28,7 +28,7 @@ class Crash(BaseException):
     """The process dies here: nobody catches it."""
 
 
-def strangers(ids: Sequence[int]) -> Matrix:
+def strangers(ids: Sequence[int]) -> np.ndarray:
     """No record is like another."""
     return np.zeros((len(ids), len(ids)), dtype=np.float32)
 
@@ -36,7 +36,7 @@ def strangers(ids: Sequence[int]) -> Matrix:
 def companions(*groups: Sequence[int]) -> Affinity:
     """Records of a group are alike, and no others are."""
 
-    def similarity(ids: Sequence[int]) -> Matrix:
+    def similarity(ids: Sequence[int]) -> np.ndarray:
         together = strangers(ids)
         for group in groups:
             rows = [row for row, number in enumerate(ids) if number in group]
@@ -54,7 +54,7 @@ def die() -> None:
 class Watched:
     """A block store that calls hooks; each hook is called once and taken away before."""
 
-    def __init__(self, inner: ObjectStore) -> None:
+    def __init__(self, inner) -> None:
         self.inner = inner
         self.reads = 0
         self.hooks: dict[str, Callable[[], object]] = {}

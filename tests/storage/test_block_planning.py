@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from records_rig import ANN, RecordsRig, companions, strangers
 
-from zibaldone import InvalidInput
-from zibaldone.views.chunks.storage.placement import Placement, RecordPlace, arrange, collected
+from zibaldone import InvalidInput, Placement
+from zibaldone.views.chunks.storage.placement import RecordPlace, arrange, collected
 from zibaldone.views.chunks.storage.records import overhead
 
 TEN = 10 * 100 + overhead(10)  # bytes of a block of ten records of a hundred bytes

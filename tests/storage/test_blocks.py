@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from zibaldone import StorageCorrupt, StorageFull, StorageUnusable
 from zibaldone.storage.bucket_blocks import use_bucket
-from zibaldone.storage.objects import EncryptedObjects, FileObjects, ObjectStore, RowObjects
+from zibaldone.storage.objects import EncryptedObjects, FileObjects, RowObjects
 from zibaldone.storage.opening import open_database
 from zibaldone.views.chunks.storage.records import decode, encode, overhead
 
@@ -38,7 +37,7 @@ class Turned:
 
 
 @pytest.fixture(params=["files", "rows", "s3", "encrypted"])
-def store(request, tmp_path) -> Iterator[ObjectStore]:
+def store(request, tmp_path):
     """Each implementation in turn, empty."""
     database = open_database(tmp_path, busy_timeout_s=5)
     if request.param == "s3":

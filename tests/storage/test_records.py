@@ -12,8 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from records_rig import ANN, BOB, NINE, Crash, RecordsRig, companions, die
 from sqlalchemy import text
 
-from zibaldone import BlockMissing
-from zibaldone.views.chunks.storage.placement import Placement
+from zibaldone import BlockMissing, Placement
 from zibaldone.views.chunks.storage.records import encode, new_key, reclaim_orphans, release
 
 # What the check finds.

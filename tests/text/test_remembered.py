@@ -3,7 +3,6 @@
 import threading
 
 from zibaldone import Memory
-from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
 from zibaldone.text.words import term_of
 
@@ -15,7 +14,7 @@ class _Hanging(HashEmbedder):
         super().__init__()
         self.hangs, self.waits, self.goes_on = False, threading.Event(), threading.Event()
 
-    def embed(self, texts: list[str]) -> Vectors:
+    def embed(self, texts):
         if self.hangs:
             self.waits.set()
             assert self.goes_on.wait(30)

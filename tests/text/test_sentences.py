@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zibaldone.models.static import shared_static_embedder
+from zibaldone import StaticEmbedder
 from zibaldone.text.sentences import passages, sentences, torn
 
-count = shared_static_embedder().count
+count = StaticEmbedder().count
 
 
 def by_words(texts):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.text.words import STOP_WORDS, term_of, terms, words
+from zibaldone.text.words import term_of, terms, words
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,3 @@ def test_any_text_has_words_and_terms(text):
         assert word == unicodedata.normalize("NFKC", word).casefold() or not word.isascii()
         assert all(form and term for form, term in term_of(word))
     assert all(terms(text))
-
-
-def test_stop_words_are_as_words_come():
-    """Every stop word is one that `words` can give."""
-    assert all(words(word) == [word] for word in STOP_WORDS)

@@ -1,5 +1,6 @@
 """Sessions are read by a model: when, in which pieces, with what, and what comes of the answers."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -165,6 +166,18 @@ def test_a_model_that_is_away_is_asked_again_later(opened, script, party):
     memory.add("Thanks.", user="ann", session="9")
     memory.maintain()
     assert notes(memory) == [("Mia's party is on the 9th.", True)]
+
+
+def test_a_model_that_answers_nothing_well_is_left_alone(opened):
+    """It is asked of the whole, of halves and quarters; of what comes next after a rest."""
+    model = ScriptedModel(lambda _: "no")
+    memory = opened(chat=model)
+    for session in ("1", "2"):
+        say(memory, *(f"I keep {n} bees." for n in range(64)), session=session)
+        memory.maintain(views=["notes"])
+    asked = [request.turns for request in model.requests if len(request.turns) == 2]
+    sizes = [len(json.loads(turns[1].content)["messages"]) for turns in asked]
+    assert sizes == [64, 32, 32, 16, 16, 16, 16]
 
 
 @pytest.mark.wide
