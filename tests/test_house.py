@@ -334,7 +334,7 @@ CEILINGS = {
     "api": 3_935,
     "cli": 3_778,
     "core": 929,
-    "engine": 3_841,
+    "engine": 3_832,
     "importers": 3_414,
     "log": 2_401,
     "models": 2_424,
@@ -352,7 +352,7 @@ CEILINGS = {
     "views/notes": 1_922,
     "views/topics": 4_914,
 }
-TESTS_CEILING = 41_860
+TESTS_CEILING = 41_866
 
 
 def lines_in(path: Path) -> int:

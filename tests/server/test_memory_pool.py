@@ -132,7 +132,7 @@ def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(shared):
 
 
 def test_what_others_forget_is_looked_for(tmp_path):
-    """Another process tells nobody: indexes and keys of who forgot go, of other users nothing."""
+    """Another process tells nobody: keys go at each look, and indexes of who forgot, of other users nothing."""
     pytest.importorskip("cryptography")
     keys = {"key": "k" * 32, "user_keys": tmp_path / "keys", "chat": None}
 
@@ -141,10 +141,16 @@ def test_what_others_forget_is_looked_for(tmp_path):
             for user in ("ann-elsewhere", "bob"):
                 here.add(TOLD[0], user=user)
                 here.recall(QUESTION, user=user)
+            here.add(TOLD[0], user="cem-who-never-recalls")
+            elsewhere.forget(user="cem-who-never-recalls", everything=True, shred=True)
+            assert here._database.keyring._held
             looking = asyncio.create_task(sync_caches(here, every_s=0.01))
-            elsewhere.forget(user="ann-elsewhere", everything=True, shred=True)
             until = time.monotonic() + 30
-            while "ann-elsewhere" in users_held() or here._database.keyring._held:
+            while here._database.keyring._held:
+                assert time.monotonic() < until
+                await asyncio.sleep(0.01)
+            elsewhere.forget(user="ann-elsewhere", everything=True, shred=True)
+            while "ann-elsewhere" in users_held():
                 assert time.monotonic() < until
                 await asyncio.sleep(0.01)
             looking.cancel()

@@ -147,27 +147,18 @@ def forget_each(
     return [ended(database, receipt, purged=purged) for receipt in receipts]
 
 
-def clear_caches(database: Database) -> None:
-    """Drop cached texts, keys and stale user data, after another process has forgotten something.
+def clear_caches_if_stale(database: Database) -> None:
+    """Let go of keys of users, and of cached data and texts if another process has forgotten something.
 
-    The user's next recall here would do the same, but may never come.
+    The user's next recall here drops the data, too, but may never come. Keys are fetched again when they are
+    needed: of a user of whom nothing is cached, nothing else tells that theirs was destroyed.
     """
-    forget_texts()
     if database.keyring is not None:
         database.keyring.let_go()
-    _drop_stale(database)
-
-
-def clear_caches_if_stale(database: Database) -> None:
-    """Clear the caches if another process has forgotten something of a cached user."""
-    if _drop_stale(database):
-        clear_caches(database)
-
-
-def _drop_stale(database: Database) -> bool:
-    """Drop cached data of users older than their last forgetting; True if there was any."""
     with database.read() as connection:
-        return drop_forgotten({user: log.state(connection, user) for user in users_held()})
+        is_stale = drop_forgotten({user: log.state(connection, user) for user in users_held()})
+    if is_stale:
+        forget_texts()
 
 
 def ended(database: Database, receipt: Receipt, *, purged: bool) -> Receipt:
