@@ -132,7 +132,7 @@ def test_what_was_forgotten_by_the_server_is_recalled_by_no_process(shared):
 
 
 def test_what_others_forget_is_looked_for(tmp_path):
-    """Another process tells nobody: keys go at each look, and indexes of who forgot, of other users nothing."""
+    """Another process tells nobody: keys go at each look, and indexes of who forgot, of others not."""
     pytest.importorskip("cryptography")
     keys = {"key": "k" * 32, "user_keys": tmp_path / "keys", "chat": None}
 
