@@ -28,9 +28,6 @@ FAULTS = (
     Plant("DELETE FROM messages WHERE seq = 3", "a block of message 3, which is not in the log"),
     Plant("DELETE FROM kv_blocks WHERE first_seq = 2", "no block of message 2"),
     Plant("UPDATE kv_blocks SET crc = 0 WHERE block = 1", "block 1 is torn"),
-    Plant("UPDATE kv_blocks SET slot = 1000 WHERE block = 2", "block 2 is torn"),
-    Plant("UPDATE kv_blocks SET boxes_crc = 1 WHERE block = 1", "the boxes of block 1 are torn"),
-    Plant("UPDATE kv_blocks SET slot = 0 WHERE block = 2", "blocks 1 and 2 are in one place"),
     Plant("UPDATE kv_blocks SET position = 3 WHERE block = 1", "block 1 begins at 3, not at 0"),
     Plant(
         "UPDATE kv_blocks SET token_ids = x'01000000' WHERE block = 1",

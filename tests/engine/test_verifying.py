@@ -156,7 +156,7 @@ PLANTS = {
     "an unfinished index": in_a_file("index", digest("ann", 16), "tmpabc.part"),
     "a compressed index": compressed_in_a_file,
     "a compressed index in rows": compressed_in_rows,
-    "a KV pool": in_a_file("kv", digest("ann", 8), "1-abc", "blocks"),
+    "a KV pool": in_a_file("kv", digest("ann", 8), "1-1-00000000.block"),
     "a file of nobody": in_a_file("notes.bak"),
     "an export": in_an_export,
     "beside an export": beside_an_export,

@@ -140,27 +140,18 @@ class Rig:
         pool = self.pool(user)
         if pool is None:
             return {}
-        files = self.view.files(pool)
+        with self.database.read() as connection:
+            boxes = {b.number: data for b, data in manifest.boxes_of(connection, pool.generation)}
         return {
-            (*block.place, block.tile.ids): (
-                self.view.read(pool, block),
-                b"".join(box for layer in pool.layers for box in files.read_boxes(layer, [block.number - 1])),
-            )
+            (*block.place, block.tile.ids): (self.view.read(pool.generation, block), boxes[block.number])
             for block in self.blocks(user)
         }
 
-    def path(self, name: str = "blocks", user: str = USER) -> Path:
-        """A file of the pool."""
+    def path(self, number: int = 1, user: str = USER) -> Path:
+        """File of a block."""
         pool = self.pool(user)
         assert pool is not None
-        return self.view.files(pool).folder / name
-
-    def erasures(self, user: str = USER) -> tuple[list[int], list[int]]:
-        """Places that wait to be overwritten."""
-        pool = self.pool(user)
-        assert pool is not None
-        with self.database.read() as connection:
-            return manifest.erasures(connection, pool.generation)
+        return self.view.path(pool.generation, self.blocks(user)[number - 1])
 
     def attended(self) -> set[tuple[int, int]]:
         """(message, message that was recalled for it)."""

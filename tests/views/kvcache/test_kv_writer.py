@@ -16,7 +16,7 @@ def test_an_answer_is_remembered_without_a_second_encoding(tmp_path, monkeypatch
         assert [asked.role, answered.role] == ["user", "assistant"]
         blocks = [block for block in rig.blocks() if block.tile.seqs[0] > 8]
         assert [block.tile.seqs for block in blocks] == [(9,), (10,)]
-        assert all(block.slot is not None for block in blocks)
+        assert all(block.crc is not None for block in blocks)
         in_sight = {cited.seq for cited in answer.citations}
         assert in_sight < set(range(1, 9))
         assert rig.attended() == {(seq, other) for seq in (9, 10) for other in in_sight}

@@ -25,7 +25,6 @@ from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.retrieve.index import Indexes
 from zibaldone.views.kvcache.storage import manifest
 from zibaldone.views.kvcache.storage.block_cache import BlockCache
-from zibaldone.views.kvcache.storage.block_files import checksum, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
 from zibaldone.views.kvcache.storage.store import KVStore
 
@@ -63,7 +62,7 @@ class KVView(KVStore):
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
         self.cache = BlockCache(encoder.tap.device, cache_bytes)
         self.fetcher = Fetcher(self, encoder, self.cache)
-        self.indexes = Indexes(self, encoder.tap.device)
+        self.indexes = Indexes(encoder.tap.device)
         self._seen_deletions: dict[str, int] = {}
         self._damaged: set[str] = set()  # users of whom something was found damaged
 
@@ -101,19 +100,19 @@ class KVView(KVStore):
         seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
-        """Append to the pool (Algorithm 1, lines 7-8): bytes into free slots, then their rows."""
+        """Append to the pool (Algorithm 1, lines 7-8): bytes into new files, then their rows."""
         pool = self._opened(connection, generation)
-        slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
         given = manifest.reserve_numbers(connection, pool, len(prepared.drafts))
-        made = [
-            (KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us), draft)
-            for number, draft in zip(given, prepared.drafts, strict=True)
-        ]
-        manifest.add(connection, generation, self._written(connection, pool, made, slots))
+        blocks, boxes = [], {}
+        for number, draft in zip(given, prepared.drafts, strict=True):
+            block = KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us)
+            blocks.append(self.write(generation, block, draft.payload))
+            boxes[number] = draft.boxes
+        manifest.add(connection, generation, blocks, boxes)
         for seq, attended in prepared.attended.items():
             manifest.add_attended(connection, generation, [seq], attended)
 
@@ -139,7 +138,7 @@ class KVView(KVStore):
         return manifest.pool(connection, generation)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Overwrite forgotten bytes and empty the caches.
+        """Remove forgotten bytes and empty the caches.
 
         What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
         """
@@ -171,14 +170,12 @@ class KVView(KVStore):
         return bool(manifest.unmade(connection, generation))
 
     def heal(self, database: Database, user: str) -> int:
-        """Release blocks whose bytes, boxes or keys are damaged, to be encoded again; returns how many."""
+        """Release blocks whose bytes are damaged, to be encoded again; returns how many."""
         with database.write() as connection:
             damaged = 0
             for pool in manifest.pools(connection, user):
-                for block, _ in self.damaged(connection, pool):
-                    manifest.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
-                    unmade = replace(block, slot=None, crc=None, boxes_crc=None)
-                    manifest.set_slot(connection, pool.generation, unmade)
+                for block in self.damaged(connection, pool.generation):
+                    manifest.set_keys(connection, pool.generation, block.number, None)
                     damaged += 1
             if damaged:
                 log.touch(connection, user, deleted=True)
@@ -227,38 +224,14 @@ class KVView(KVStore):
         return read_again(lambda: self.fetcher.chain(reader, stream))
 
     def _opened(self, connection: Connection, generation: Generation) -> Pool:
-        """The generation's pool, created if there is none.
-
-        What an earlier generation of this number has left goes first: its files were to be removed, and with
-        their rows went what says which places in them to overwrite.
-        """
+        """The generation's pool, created if there is none."""
         pool = manifest.pool(connection, generation)
         if pool is not None:
             return pool
-        made = Pool(
-            replace(generation, cursor=0), self.encoder.layout, self.encoder.layers, self.config.align
-        )
-        remove(self.files(made).folder)
+        encoder = self.encoder
+        made = Pool(replace(generation, cursor=0), encoder.layout, encoder.layers, self.config.align)
         manifest.open_pool(connection, made)
         return made
-
-    def _written(
-        self,
-        connection: Connection,
-        pool: Pool,
-        made: Sequence[tuple[KVBlock, BlockDraft]],
-        slots: Sequence[int],
-    ) -> list[KVBlock]:
-        """Write the blocks' bytes into these slots; returns the blocks with slots and checksums."""
-        self.files(pool).write(
-            {slot: draft.payload for slot, (_, draft) in zip(slots, made, strict=True)},
-            {block.number - 1: draft.boxes for block, draft in made},
-            self.unsettled(connection, pool),
-        )
-        return [
-            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
-            for slot, (block, draft) in zip(slots, made, strict=True)
-        ]
 
     def _remake(self, database: Database, generation: Generation) -> None:
         """Encode blocks that lost their keys to forgetting, and store them."""
@@ -276,9 +249,9 @@ class KVView(KVStore):
                 same = [(block, draft) for block, draft, _ in made if now.get(block.number) == block]
                 if not same:
                     return  # somebody else did, or something was forgotten: the next housekeep goes on
-                slots = manifest.take_slots(connection, generation, len(same))
-                for block in self._written(connection, pool, same, slots):
-                    manifest.set_slot(connection, generation, block)
+                for block, draft in same:
+                    crc = self.write(generation, block, draft.payload).crc
+                    manifest.set_keys(connection, generation, block.number, crc, draft.boxes)
                 log.touch(connection, generation.user, deleted=True)
 
 

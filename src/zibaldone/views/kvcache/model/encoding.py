@@ -36,22 +36,22 @@ from zibaldone.views.kvcache.model.turns import (
     tokens_of,
 )
 from zibaldone.views.kvcache.retrieve.scoring import bounding_box
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
 
 @dataclass(frozen=True, slots=True)
 class BlockDraft:
-    """A block's bytes, before it has a slot."""
+    """A block's bytes, before it has a number."""
 
     session: str
     segment: int
     tile: Tile
     time_us: int
     payload: bytes
-    boxes: tuple[bytes, ...]  # by kept layer
+    boxes: bytes  # of the kept layers
 
 
 def joined(parts: Sequence[Raw]) -> Raw:
@@ -157,7 +157,7 @@ class Encoder:
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
         boxes = (bounding_box(back[layer].keys).contiguous() for layer in self.layers)
-        box_bytes = tuple(box.view(torch.uint8).numpy().tobytes() for box in boxes)
+        box_bytes = b"".join(box.view(torch.uint8).numpy().tobytes() for box in boxes)
         return BlockDraft(session, segment, tile, time_us, payload, box_bytes), back
 
 

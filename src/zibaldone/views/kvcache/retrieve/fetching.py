@@ -42,7 +42,7 @@ class Fetcher:
         made otherwise at first, and come back as what a pass over the log gives: those that an answer left,
         and, with align="grid" and a quantised pool, those that were quantised before they were full.
         """
-        there = [block for block in blocks if block.slot is not None]
+        there = [block for block in blocks if block.crc is not None]
         raws = self._resident(pool, there)
         at_hand = {block.number: raw for block, raw in zip(there, raws, strict=True)}
         made: list[tuple[KVBlock, BlockDraft, Raw]] = []
@@ -53,7 +53,7 @@ class Fetcher:
         for piece in pieces_of([block.tile for block in blocks]):
             end = done + len(piece.ids)
             inside = [b for b in blocks if b.tile.position < end and b.tile.position + b.tokens > done]
-            if all(block.slot is not None for block in inside):
+            if all(block.crc is not None for block in inside):
                 start = done - inside[0].tile.position
                 whole = joined([at_hand[block.number] for block in inside])
                 begun.append(_on_cpu(cut(whole, start, start + len(piece.ids))))
@@ -64,7 +64,7 @@ class Fetcher:
             while waiting and waiting[0].tile.position + waiting[0].tokens <= done:
                 block, rest = waiting.popleft(), joined(begun)
                 back = cut(rest, 0, block.tokens)
-                if block.slot is None:
+                if block.crc is None:
                     draft, back = self._encoder.draft(
                         block.session, block.segment, block.tile, block.time_us, back
                     )
@@ -83,7 +83,7 @@ class Fetcher:
         position = last.tile.position + last.tokens
         needed = max(self._encoder.context_tokens, self._encoder.config.block_tokens)
         made = {}
-        if any(block.slot is None for block in blocks):
+        if any(block.crc is None for block in blocks):
             made = {block.number: raw for block, _, raw in self.remake(reader.pool, blocks)}
         near = [b for b in blocks if b.tile.position + b.tokens > position - needed]
         read = iter(self._resident(reader.pool, [b for b in near if b.number not in made]))
@@ -92,14 +92,14 @@ class Fetcher:
         return chain
 
     def _reader(self, pool: Pool, block: KVBlock) -> Callable[[], Raw]:
-        return lambda: decode(self._store.read(pool, block), block.tokens, pool.layout)
+        return lambda: decode(self._store.read(pool.generation, block), block.tokens, pool.layout)
 
 
 def placed(reader: PoolReader, blocks: Iterable[KVBlock]) -> tuple[KVBlock, ...]:
     """The blocks as they are now. Raises BlockMissing when one is gone, or waits to be encoded again."""
     numbers = [block.number for block in blocks]
     rows = reader.look(manifest.fetch, numbers)
-    if gone := [number for number in numbers if number not in rows or rows[number].slot is None]:
+    if gone := [number for number in numbers if number not in rows or rows[number].crc is None]:
         raise BlockMissing(f"{len(gone)} chosen KV blocks were forgotten meanwhile")
     return tuple(rows[number] for number in numbers)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -10,17 +9,12 @@ from sqlalchemy import Connection
 from torch import Tensor
 
 from zibaldone import log
-from zibaldone.errors import BlockMissing
 from zibaldone.log import UserState
-from zibaldone.storage.batches import in_chunks
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.block_files import checksum
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
-from zibaldone.views.kvcache.storage.store import KVStore
 from zibaldone.views.user_cache import UserCache
 
 _USERS = 64  # whose boxes are in memory at a time
-_ROWS = 4096  # read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +30,8 @@ class Index:
 class Indexes:
     """The indexes of the users that asked last. Safe to share among threads."""
 
-    def __init__(self, store: KVStore, device: torch.device) -> None:
-        self._store, self._device = store, device
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._held: UserCache[Index] = UserCache(_USERS)
 
     def get(self, connection: Connection, pool: Pool) -> Index:
@@ -55,26 +49,13 @@ class Indexes:
         self._held.drop(user, state)
 
     def _read(self, connection: Connection, pool: Pool, version: int) -> Index:
-        blocks = [b for b in manifest.all_blocks(connection, pool.generation) if b.boxes_crc is not None]
-        boxes = {layer: [self._tensor(pool, layer, [])] for layer in pool.layers}
-        for some in in_chunks(blocks, _ROWS):
-            for layer, tensor in self._boxes(pool, some).items():
-                boxes[layer].append(tensor.to(self._device))
-        whole = {layer: torch.cat(parts) for layer, parts in boxes.items()}
-        return Index(pool, tuple(blocks), whole, version)
-
-    def _boxes(self, pool: Pool, blocks: Iterable[KVBlock]) -> dict[int, Tensor]:
-        """Boxes of these blocks, checked. Raises BlockMissing when they have just been overwritten."""
-        wanted = list(blocks)
-        files = self._store.files(pool)
-        rows = [block.number - 1 for block in wanted]
-        by_layer = {layer: files.read_boxes(layer, rows) for layer in pool.layers}
-        for place, block in enumerate(wanted):
-            if checksum(b"".join(by_layer[layer][place] for layer in pool.layers)) != block.boxes_crc:
-                raise BlockMissing(
-                    f"the boxes of KV block {block.number} are not there any more, or are damaged"
-                )
-        return {layer: self._tensor(pool, layer, data) for layer, data in by_layer.items()}
+        rows = manifest.boxes_of(connection, pool.generation)
+        boxes, start = {}, 0
+        for layer in pool.layers:
+            end = start + pool.layout.box_bytes(layer)
+            boxes[layer] = self._tensor(pool, layer, [data[start:end] for _, data in rows])
+            start = end
+        return Index(pool, tuple(block for block, _ in rows), boxes, version)
 
     def _tensor(self, pool: Pool, layer: int, data: list[bytes]) -> Tensor:
         size = pool.layout.layers[layer]
@@ -82,4 +63,4 @@ class Indexes:
         shape = (len(data), size.kv_heads, 2, size.key_dim)
         if not data:
             return torch.empty(shape, dtype=dtype, device=self._device)
-        return torch.frombuffer(bytearray(b"".join(data)), dtype=dtype).view(shape)
+        return torch.frombuffer(bytearray(b"".join(data)), dtype=dtype).view(shape).to(self._device)

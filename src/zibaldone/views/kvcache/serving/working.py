@@ -8,6 +8,7 @@ caches differ.
 from __future__ import annotations
 
 import logging
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
@@ -22,8 +23,8 @@ from torch import Tensor
 from zibaldone.errors import BlockMissing, UnsupportedModel
 from zibaldone.views.kvcache.serving.model_card import CardLayer, ModelCard
 from zibaldone.views.kvcache.serving.scheduling import LoadPlan, SlotLoad
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize, PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode_layer
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 # Puts keys and values (tokens, heads, dim) into slots (tokens,) of a cache.
 WriteSlots = Callable[[Tensor, Tensor, Tensor], None]
@@ -129,7 +130,7 @@ class WorkerSide:
         """Begin to load keys at their positions, and values, of all layers; reads nothing itself."""
         after = torch.cuda.current_stream(self._device).record_event() if self._stream and loads else None
         for load in loads:
-            blocks, size = len(load.plan.blocks), max(1, _PART_BYTES // load.plan.layout.stride_bytes)
+            blocks, size = len(load.plan.blocks), max(1, _PART_BYTES // load.plan.layout.payload_bytes)
             self._loading[load.request_id] = (
                 load,
                 [
@@ -184,15 +185,19 @@ class WorkerSide:
 
     def _read(self, plan: LoadPlan, first: int, end: int, share: _Share) -> Tensor:
         """This rank's bytes (blocks, bytes) of checked blocks, on the device."""
-        blocks, stride = plan.blocks[first:end], plan.layout.stride_bytes
+        blocks, size = plan.blocks[first:end], plan.layout.payload_bytes
         pin = self._stream is not None
-        host = torch.empty((len(blocks), stride), dtype=torch.uint8, pin_memory=pin)
+        host = torch.empty((len(blocks), size), dtype=torch.uint8, pin_memory=pin)
         buffer = memoryview(host.numpy()).cast("B")  # type: ignore[arg-type] # which it is
-        PoolFiles(plan.files, plan.layout, ()).read_into([block.slot for block in blocks], buffer)
         for place, block in enumerate(blocks):
-            start = place * stride
-            if checksum(buffer[start : start + plan.layout.payload_bytes]) != block.checksum:
-                raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")
+            part = buffer[place * size : (place + 1) * size]
+            try:
+                with block.file.open("rb", buffering=0) as file:
+                    file.readinto(part)
+            except OSError as error:
+                raise BlockMissing(f"KV block {block.file.name} cannot be read: {error.strerror}") from error
+            if zlib.crc32(part) != block.checksum:
+                raise BlockMissing(f"KV block {block.file.name} is damaged")
         if share.layout != plan.layout:  # the checksum is of all heads, and so they are read; these go on
             own = torch.empty((len(blocks), share.layout.payload_bytes), dtype=torch.uint8, pin_memory=pin)
             host = torch.cat([host[:, here] for here in share.bytes_of], dim=1, out=own)
