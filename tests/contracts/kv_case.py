@@ -64,9 +64,7 @@ def _attached(seed: int) -> _Attached:
     model: Any = LlamaForCausalLM(config).eval()
     identity = of_model(model)
     encoder = Encoder(Tap(model), tokenizer, plain(), CONFIG)
-    return _Attached(
-        encoder, fingerprint(identity, tokenizer, plain(), CONFIG, encoder.layers), threading.RLock()
-    )
+    return _Attached(encoder, fingerprint(identity, tokenizer, plain(), CONFIG), threading.RLock())
 
 
 def _tokenizer() -> PreTrainedTokenizerFast:
@@ -82,6 +80,6 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 def kv(embedder: Embedder, database: Database) -> KVView:
     """One model beside the default embedder, another beside any other."""
     attached = _attached(0 if embedder is STATIC else 1)
-    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint, 1 << 20)
+    view = KVView(database.folder / FOLDER, attached.encoder, attached.fingerprint)
     view.model_lock = attached.lock
     return view

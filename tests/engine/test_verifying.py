@@ -310,7 +310,6 @@ def test_rows_that_refer_to_what_is_gone(opened):
         memory,
         ("INSERT INTO unit_sources VALUES ('ann', 'messages', 1, 1, 0, 4)",),
         ("INSERT INTO notes_unread VALUES ('ann', 1, 4, 3)",),
-        ("INSERT INTO kv_attended VALUES ('ann', 1, 1, 4)",),
         ("INSERT INTO message_files VALUES ('ann', 77, 0, x'00')",),
         ("UPDATE units SET seq = 44 WHERE seq = 3 AND view = 'messages'",),
     )
@@ -318,7 +317,6 @@ def test_rows_that_refer_to_what_is_gone(opened):
     assert {(left.where, left.words) for left in verified.leftovers if left.kind == "reference"} >= {
         ("table unit_sources", "source 4"),
         ("table notes_unread", "seq 4"),
-        ("table kv_attended", "attended 4"),
         ("the log", "a file of message 77, which is not there"),
         ("view messages", "a unit of message 44, which is not in the log"),
     }

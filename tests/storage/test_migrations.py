@@ -84,6 +84,7 @@ def test_blocks_of_keys_and_values_at_places_of_one_file_are_encoded_anew(databa
             "ALTER TABLE kv_blocks ADD COLUMN slot BIGINT",
             "ALTER TABLE kv_blocks ADD COLUMN boxes_crc BIGINT",
             "CREATE TABLE kv_erasures (place BIGINT)",
+            "CREATE TABLE kv_attended (seq BIGINT)",
             "INSERT INTO kv_pools VALUES ('ann', 1, 'f', '{}', 1)",
             (
                 'INSERT INTO view_states ("user", view, generation, fingerprint, cursor, serving) VALUES'

@@ -41,10 +41,11 @@ def shared_memories(connection: Connection) -> None:
 
 def blocks_as_files(connection: Connection) -> None:
     """Give each block of keys and values a file of its own; what is stored is encoded anew."""
-    connection.execute(text("DROP TABLE IF EXISTS kv_erasures"))
+    for table in ("kv_erasures", "kv_attended"):
+        connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
     if "slot" not in {column["name"] for column in inspect(connection).get_columns("kv_blocks")}:
         return
-    for table in ("kv_pools", "kv_attended", "kv_blocks"):
+    for table in ("kv_pools", "kv_blocks"):
         connection.execute(text(f"DELETE FROM {table}"))  # noqa: S608 - names of ours
     connection.execute(text("DELETE FROM view_states WHERE view = 'kv'"))
     for column in ("slot", "boxes_crc"):

@@ -237,12 +237,6 @@ kv_blocks = _build_table(
     Index("kv_blocks_by_segment", "user", "generation", "session", "segment"),
 )
 
-kv_attended = _build_table(
-    "kv_attended",
-    _key("seq", BigInteger),  # a message whose keys were made while
-    _key("attended", BigInteger),  # this one was recalled for it
-)
-
 hierarchy_states = _build_table(
     "hierarchy_states",
     Column("next_episode", BigInteger, nullable=False),  # ids that are given next: none is given twice

@@ -153,12 +153,6 @@ class Rig:
         assert pool is not None
         return self.view.path(pool.generation, self.blocks(user)[number - 1])
 
-    def attended(self) -> set[tuple[int, int]]:
-        """(message, message that was recalled for it)."""
-        with self.database.read() as connection:
-            rows = connection.execute(manifest.select(manifest.kv_attended))
-            return {(row.seq, row.attended) for row in rows}
-
 
 def without_model(folder: Path) -> Memory:
     """The folder, opened by somebody who has no model."""

@@ -64,8 +64,6 @@ def test_what_is_damaged_is_never_used(tmp_path, config, damage, asked):
     with filled(tmp_path / "m", config=config) as rig:
         expected, made = rig.ask(turns=9).text, rig.made()
         damage(rig.path())
-        rig.view.cache.drop(USER)
-        rig.view.indexes._held.take(USER)
         faults = [str(fault) for fault in rig.memory.admin.check().faults]
         assert any("block 1 is torn" in fault for fault in faults)
         if asked:
@@ -102,8 +100,6 @@ def test_what_was_forgotten_by_a_process_that_died_is_gone_when_others_remember(
         patch.setattr(KVView, "refresh", lambda *_: None)
         rig.memory.forget(user=USER, everything=True)
     assert leaked(secrets_of(before, []), rig.folder)
-    rig.view.indexes._held.take(USER)
-    rig.view.cache.drop(USER)
     rig.say(line(20))
     assert leaked(secrets_of(before, list(rig.made().values())), rig.folder) == 0
 

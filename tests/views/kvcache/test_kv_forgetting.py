@@ -1,6 +1,7 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
 import pytest
+import torch
 from kv_rig import (
     PAPER,
     USER,
@@ -16,6 +17,7 @@ from kv_rig import (
     without_model,
 )
 
+from zibaldone.views.kvcache.retrieve.index import index_of
 from zibaldone.views.kvcache.storage import manifest, store
 from zibaldone.views.kvcache.storage.store import KVStore
 
@@ -72,18 +74,6 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
         assert rig.seqs() == {2, 4}
 
 
-def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
-    """The closure: an answer that recalled an answer that recalled the message."""
-    with filled(tmp_path / "m", 2) as rig:
-        rig.ask(remember=True)
-        assert rig.say(line(9), session="9") == [5]
-        generation = rig.pool().generation
-        with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
-            manifest.add_attended(connection, generation, [5], [3])
-        rig.forget(seqs=[1])
-        assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
-
-
 def test_bytes_that_no_row_names_are_leftovers(tmp_path):
     """Verifying a forgetting finds none; it finds blocks and folders of nobody."""
     with filled(tmp_path / "m", config=PAPER):
@@ -106,7 +96,7 @@ def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
         memory.forget(user=USER, seqs=[1])
     with Rig(tmp_path / "m", config=PAPER) as rig:
         with rig.database.read() as connection:
-            index = rig.view.indexes.get(connection, rig.pool())
+            index = index_of(connection, rig.pool(), torch.device("cpu"))
         assert {seq for block in index.blocks for seq in block.tile.seqs} == {7, 8}
         assert rig.ask().text
         assert rig.seqs() == set(range(2, 9))
@@ -142,19 +132,6 @@ def test_forgetting_everything_leaves_no_file(tmp_path):
         memory.forget(user="zoe", everything=True)
     assert held(tmp_path / "m") == b""
     assert not list((tmp_path / "m" / "kv").iterdir())
-
-
-def test_the_cache_forgets_too(tmp_path):
-    """No block of the message stays in memory, in this process or in another that is told by the log."""
-    with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
-        for one in (rig, elsewhere):
-            one.ask(turns=8)
-            assert one.view.cache.bytes
-        rig.memory.forget(user=USER, session="1")
-        rig.memory.forget(user=USER, session="2")
-        assert rig.view.cache.bytes == 0
-        assert elsewhere.ask("w1").blocks == ()
-        assert elsewhere.view.cache.bytes == 0
 
 
 def test_a_pool_of_another_model_is_overwritten_too(tmp_path):

@@ -1,31 +1,11 @@
-"""Files of the pool, which tell nobody whose they are, and the cache in memory before them."""
+"""Files of the pool, which tell nobody whose they are, and what others forget meanwhile."""
 
 import pytest
-from kv_rig import PAPER, TURN, USER, Rig, filled, line
+from kv_rig import PAPER, USER, Rig, filled, line
 
 from zibaldone import log
 from zibaldone.api.kv import KVMemory
 from zibaldone.errors import StorageBusy
-from zibaldone.views.kvcache.storage.store import KVStore
-
-TOKEN_BYTES = 2 * 2 * 2 * 8 * 4  # layers, keys and values, heads, dimensions, of float32
-
-
-def test_the_least_lately_used_block_is_read_again(tmp_path, monkeypatch):
-    """Of three turns two fit: who was asked for lately is not read from disk, who was long ago is."""
-    read, seen = KVStore.read, []
-
-    def noted(self, generation, block):
-        seen.extend(block.tile.seqs)
-        return read(self, generation, block)
-
-    with filled(tmp_path / "m", 3) as rig:
-        rig.view.cache.drop(USER)
-        rig.view.cache._most_bytes = 2 * TURN * TOKEN_BYTES
-        monkeypatch.setattr(KVStore, "read", noted)
-        for seq in (1, 2, 1, 3, 1, 2):
-            rig.kv.score("w3", "w4", user=USER, seqs=[seq])
-        assert seen == [1, 2, 3, 2]
 
 
 def test_a_recall_of_keys_says_where_they_answer(tmp_path):

@@ -51,7 +51,7 @@ class BlockDraft:
     tile: Tile
     time_us: int
     payload: bytes
-    boxes: bytes  # of the kept layers
+    boxes: bytes  # of all layers; empty where text selects
 
 
 def joined(parts: Sequence[Raw]) -> Raw:
@@ -78,8 +78,6 @@ class Encoder:
 
     def __init__(self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt) -> None:
         self.tap, self.tokenizer, self.form, self.config = tap, tokenizer, form, config
-        # Whose boxes are kept: text needs none.
-        self.layers = () if config.whole_turns else tuple(range(len(tap.shapes)))
         self.is_closing = False
         self.window = window_of(tap.model.config)
         bos = getattr(tokenizer, "bos_token_id", None)
@@ -156,7 +154,8 @@ class Encoder:
         """A block of these tokens with its boxes (line 8), and its keys and values as read back."""
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
-        boxes = (bounding_box(back[layer].keys).contiguous() for layer in self.layers)
+        # Text needs no boxes.
+        boxes = () if self.config.whole_turns else (bounding_box(kv.keys).contiguous() for kv in back)
         box_bytes = b"".join(box.view(torch.uint8).numpy().tobytes() for box in boxes)
         return BlockDraft(session, segment, tile, time_us, payload, box_bytes), back
 
@@ -172,21 +171,25 @@ class SessionChain:
         self._context: Raw | None = None  # the last tokens of the segment, as many as are needed
         self._tail: tuple[int | None, Tile, int] | None = None  # see `_unfinished`
 
-    def resume(self, position: int, parts: Sequence[Raw], last: tuple[int, Tile, int]) -> None:
-        """Go on at this position behind these tokens; `last` is (number, tile, time) of the last block."""
+    def resume(self, position: int, parts: Sequence[Raw]) -> None:
+        """Go on at this position behind these tokens."""
         self.position = position
         self._see(parts)
-        self._tail = self._unfinished(*last)
 
-    def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
-        """Make a piece's blocks. `raw` gives its keys and values, if a generation has computed them."""
+    def stored(self, number: int, tile: Tile, time_us: int) -> None:
+        """Take what was made so far as stored; the last block is this."""
+        self.drafts.clear()
+        self._tail = self._unfinished(number, tile, time_us)
+
+    def extend(self, piece: TurnPiece, time_us: int) -> None:
+        """Make a piece's blocks."""
         leading = self.encoder.leading
         if leading and not self.segment and not self.position and piece.seq != PREFIX:
-            self.extend(TurnPiece(PREFIX, leading), time_us, self.encoder.prefix)
+            self.extend(TurnPiece(PREFIX, leading), time_us)
         begun = self.position - (0 if self.segment else len(leading))
         if begun > 0 and begun + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
-        whole = self.made(piece) if raw is None else raw
+        whole = self.encoder.encode(piece.ids, self._context, self.segment)
         stream, start, first_us = [piece], self.position, time_us
         if self._tail is not None:
             assert self._context is not None
@@ -218,10 +221,6 @@ class SessionChain:
         config = self.encoder.config
         runs_on = config.align == "grid" and len(tile.ids) < config.block_tokens
         return (number, tile, time_us) if runs_on else None
-
-    def made(self, piece: TurnPiece) -> Raw:
-        """Keys and values of a piece, behind the context."""
-        return self.encoder.encode(piece.ids, self._context, self.segment)
 
     def _see(self, parts: Sequence[Raw]) -> None:
         """Append to the context that the next turn can see, and cut it to what is needed."""
@@ -275,8 +274,8 @@ def of_format(form: TurnFormat) -> str:
     return blake2b(repr(words).encode(), digest_size=8).hexdigest()
 
 
-def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt, layers: tuple[int, ...]) -> str:
-    """All that stored keys depend on, with the layers whose boxes are kept and the library's version."""
+def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt) -> str:
+    """All that stored keys depend on, with the library's version."""
     library = ".".join(transformers.__version__.split(".")[:2])
     parts = (_VERSION, model, of_tokenizer(tokenizer), of_format(form), config.stored, library)
-    return "/".join([*(str(part) for part in parts), ",".join(str(layer) for layer in layers)])
+    return "/".join(str(part) for part in parts)

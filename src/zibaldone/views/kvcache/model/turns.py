@@ -107,22 +107,10 @@ def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
     return tuple(int(i) for i in tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionTokens:
-    """A question as tokens, and the head of its answer."""
-
-    turn: tuple[int, ...]
-    head: tuple[int, ...]
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        return self.turn + self.head
-
-
-def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
+def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> tuple[int, ...]:
     """Tokens of a question as it will stand a turn later, and of the head of its answer."""
     turn = tokens_of(tokenizer, form.turn(Message(text, time=now)))
-    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)))
+    return turn + tokens_of(tokenizer, form.ask(now))
 
 
 def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:

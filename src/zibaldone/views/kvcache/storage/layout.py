@@ -62,8 +62,3 @@ class BlockLayout:
         if self.codec == "native":
             return numbers * self.item_bytes
         return numbers + _SCALE_BYTES * size.kv_heads * scales
-
-    def box_bytes(self, layer: int) -> int:
-        """Bytes of a block's bounding box in one layer: (kv_heads, 2, key_dim) in the model's dtype."""
-        size = self.layers[layer]
-        return 2 * size.kv_heads * size.key_dim * self.item_bytes

@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Row, func, select, update
 
 from zibaldone.errors import BlockMissing
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import kv_attended, kv_blocks, kv_pools, messages
+from zibaldone.storage.schema import kv_blocks, kv_pools, messages
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import PREFIX, Tile
 from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
-from zibaldone.views.own_rows import insert, key_of, matching, of
+from zibaldone.views.own_rows import insert, key_of, of
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
@@ -32,7 +32,6 @@ class Pool:
 
     generation: Generation
     layout: BlockLayout
-    layers: tuple[int, ...]  # whose boxes are kept
     align: Alignment
 
 
@@ -76,7 +75,7 @@ def pool(connection: Connection, generation: Generation) -> Pool | None:
 
 def open_pool(connection: Connection, made: Pool) -> None:
     generation = made.generation
-    described = json.dumps({**asdict(made.layout), "boxes": list(made.layers), "align": made.align})
+    described = json.dumps({**asdict(made.layout), "align": made.align})
     connection.execute(
         kv_pools.insert().values(
             **key_of(generation), fingerprint=generation.fingerprint, layout=described, blocks=0
@@ -222,34 +221,9 @@ def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBl
     own_rows.remove(connection, kv_blocks, generation, _b.block, [block.number for block in blocks])
 
 
-def add_attended(
-    connection: Connection, generation: Generation, seqs: Sequence[int], attended: Iterable[int]
-) -> None:
-    """Store that keys of `seqs` were computed with the messages `attended` in their context."""
-    rows = [
-        key_of(generation) | {"seq": seq, "attended": other}
-        for other in sorted(set(attended))
-        for seq in seqs
-    ]
-    insert(connection, kv_attended, rows)
-
-
-def attending(connection: Connection, generation: Generation, seqs: Iterable[int]) -> set[int]:
-    """Messages whose keys were computed with any of these in their context."""
-    c = kv_attended.c
-    query = select(c.seq).where(of(kv_attended, generation))
-    return {int(row.seq) for row in matching(connection, query, c.attended, set(seqs))}
-
-
-def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    """Delete what is stored by `add_attended` of these messages: their keys are gone or computed anew."""
-    for column in (kv_attended.c.seq, kv_attended.c.attended):
-        own_rows.remove(connection, kv_attended, generation, column, seqs)
-
-
 def drop(connection: Connection, generation: Generation) -> None:
     """Delete all rows of a generation; its files are removed by the next `clean`."""
-    own_rows.drop(connection, generation, kv_pools, kv_blocks, kv_attended)
+    own_rows.drop(connection, generation, kv_pools, kv_blocks)
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
@@ -282,11 +256,10 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 
 def _pool(row: Row[Any]) -> Pool:
     described = json.loads(row.layout)
-    layers, align = tuple(described.pop("boxes")), described.pop("align")
-    described.pop("keys", None)
+    align = described.pop("align")
     described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
     generation = Generation(row.user, row.generation, row.fingerprint, 0)
-    return Pool(generation, BlockLayout(**described), layers, align)
+    return Pool(generation, BlockLayout(**described), align)
 
 
 def _blocks(

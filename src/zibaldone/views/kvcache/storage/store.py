@@ -74,14 +74,11 @@ class KVStore:
         lost = []
         for pool in manifest.pools(connection, user):
             retiled = self._retiled(connection, pool, frozenset(seqs))
-            changed = set(seqs)
             for old, new in retiled:
                 manifest.remove(connection, pool.generation, old)
                 numbers = manifest.reserve_numbers(connection, pool, len(new))
                 numbered = [replace(block, number=n) for block, n in zip(new, numbers, strict=True)]
                 manifest.add(connection, pool.generation, numbered)
-                changed |= {seq for block in new for seq in block.tile.seqs}
-            manifest.forget_attended(connection, pool.generation, sorted(changed))
             if not manifest.last_seq(connection, pool.generation):
                 manifest.drop(connection, pool.generation)
             lost += retiled
@@ -169,31 +166,16 @@ class KVStore:
     def _retiled(
         self, connection: Connection, pool: Pool, seqs: frozenset[int]
     ) -> list[tuple[list[KVBlock], list[KVBlock]]]:
-        """For each segment that attended to these messages: (blocks that go, keyless ones instead).
+        """For each segment that has tokens of these messages: (blocks that go, keyless ones instead).
 
-        The closure: a segment's later messages saw the earlier ones, and a message that was generated saw
-        those that were recalled for it.
+        Its later messages saw the earlier ones, and those of other segments did not.
         """
-        generation = pool.generation
-        tainted: dict[tuple[str, int], int] = {}  # by segment, the first position that goes
-        seen: set[int] = set()
-        waiting = set(seqs)
-        while waiting:
-            seen |= waiting
-            reached: set[int] = set()
-            for block in manifest.touching(connection, generation, sorted(waiting)):
-                segment = block.place[:2]
-                first = tainted.get(segment)
-                if first is not None and first <= block.tile.position:
-                    continue
-                tainted[segment] = block.tile.position
-                for other in manifest.segment(connection, generation, *segment):
-                    if other.tile.position >= block.tile.position:
-                        reached |= set(other.tile.seqs)
-            reached |= manifest.attending(connection, generation, waiting | reached)
-            waiting = reached - seen
+        firsts: dict[tuple[str, int], int] = {}  # by segment, the first position that goes
+        for block in manifest.touching(connection, pool.generation, sorted(seqs)):
+            segment, position = block.place[:2], block.tile.position
+            firsts[segment] = min(position, firsts.get(segment, position))
         return [
-            self._retile(connection, pool, segment, first, seqs) for segment, first in sorted(tainted.items())
+            self._retile(connection, pool, segment, first, seqs) for segment, first in sorted(firsts.items())
         ]
 
     @staticmethod
