@@ -138,7 +138,7 @@ def words(ids: Sequence[int]) -> str:
     return " ".join(f"w{n}" for n in ids)
 
 
-FORM = TurnFormat(turn=lambda message: message.content, ask=lambda now: "", answer_end="<eos>")
+FORM = TurnFormat(turn=lambda message: message.content, ask=lambda now: "")
 WHOLE = MemArt(block_tokens=8, context_tokens=None, segment_tokens=1000)
 
 

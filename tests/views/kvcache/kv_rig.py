@@ -32,9 +32,7 @@ QUESTION = "w3 w4 w5"
 TURN = 7  # tokens of a line of six words
 CONFIG = MemArt(block_tokens=8, context_tokens=16, segment_tokens=48, recent_tokens=8)
 PAPER = replace(MemArt.paper(), block_tokens=8, segment_tokens=48)
-FORM = TurnFormat(
-    turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
-)
+FORM = TurnFormat(turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", pinned="PIN")
 _WORDS = tuple(f"w{i}" for i in range(180))
 _MARKS = ("PAD", "BOS", "EOS", "END", "SAY", "PIN")
 _MADE, _NUMBERS = tempfile.TemporaryDirectory(), count()  # folders that tests get copies of

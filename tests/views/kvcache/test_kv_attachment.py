@@ -74,7 +74,7 @@ def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
 
 def test_a_question_without_tokens_is_refused(tmp_path):
     """A format that writes nothing around a message leaves nothing of an empty one."""
-    bare = type(FORM)(turn=lambda message: message.content, ask=lambda _: "", answer_end="")
+    bare = type(FORM)(turn=lambda message: message.content, ask=lambda _: "")
     with Rig(tmp_path / "m", form=bare) as rig:
         rig.say(line(1))
         with pytest.raises(InvalidInput, match="no tokens"):

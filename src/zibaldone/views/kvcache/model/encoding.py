@@ -270,7 +270,7 @@ def of_tokenizer(tokenizer: Any) -> str:
 
 def of_format(form: TurnFormat) -> str:
     """Digest of how turns are written."""
-    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.answer_end, form.pinned)
+    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.pinned)
     return blake2b(repr(words).encode(), digest_size=8).hexdigest()
 
 
