@@ -5,7 +5,6 @@ Needs the extra `kv`: pip install 'zibaldone[kv]'.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -29,7 +28,7 @@ from zibaldone.models.base import Tokenizer
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import PoolReader
 
 try:
     from zibaldone.views.kvcache.generate import answering
@@ -49,7 +48,6 @@ except ModuleNotFoundError as error:
 
 R = TypeVar("R")
 _CATCHES_UP = 3  # times, while others go on forgetting
-_logger = logging.getLogger(__name__)
 
 __all__ = [
     "AnswerScore",
@@ -308,7 +306,7 @@ class KVMemory:
         self.remember(user=user)
 
     def _maintained(self, user: str | None) -> Maintained:
-        """Maintain the view; damaged blocks are released, and moved ones read again."""
+        """Maintain the view; damaged blocks are released, and encoded again."""
         for _ in range(_CATCHES_UP):
             done = self.memory.maintain(user=user, views=[self.view.name])
             late = [one for one in done.behind if isinstance(one.error, BlockMissing | StorageCorrupt)]
@@ -349,7 +347,7 @@ class KVMemory:
         for _ in range(_CATCHES_UP):
             self._catch_up(user)
             try:
-                return read_again(once)
+                return once()
             except _NotWhole as unmade:
                 error, healed = unmade, 0
             except BlockMissing as missing:

@@ -22,7 +22,7 @@ from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionC
 from zibaldone.views.kvcache.model.turns import pieces
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 from zibaldone.views.kvcache.storage.store import KVStore
 
 _BATCH_MESSAGES = 64
@@ -176,7 +176,7 @@ class KVView(KVStore):
         """The end of the stream's newest segment, where it goes on."""
         if reader is None:
             return SessionChain(self.encoder, stream)
-        return read_again(lambda: self.fetcher.chain(reader, stream))
+        return self.fetcher.chain(reader, stream)
 
     def _opened(self, connection: Connection, generation: Generation) -> Pool:
         """The generation's pool, created if there is none."""

@@ -30,7 +30,7 @@ def index_of(connection: Connection, pool: Pool, device: torch.device) -> Index:
     sizes = [2 * size.kv_heads * size.key_dim for size in pool.layout.layers]
     by_layer = flat.view(len(rows), -1).to(device).split(sizes, dim=1)
     boxes = (
-        one.unflatten(1, (size.kv_heads, 2, size.key_dim))
-        for one, size in zip(by_layer, pool.layout.layers, strict=True)
+        layer.unflatten(1, (size.kv_heads, 2, size.key_dim))
+        for layer, size in zip(by_layer, pool.layout.layers, strict=True)
     )
     return Index(tuple(block for block, _ in rows), tuple(boxes))

@@ -11,7 +11,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from sqlalchemy import Connection, Row, func, select, update
 
-from zibaldone.errors import BlockMissing
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.schema import kv_blocks, kv_pools, messages
 from zibaldone.views import own_rows
@@ -291,18 +290,6 @@ def _block(row: Row[Any]) -> KVBlock:
 P = ParamSpec("P")
 R = TypeVar("R")
 Read = Callable[[], AbstractContextManager[Connection]]  # opens a read transaction
-
-_READS = 3  # of what may just have moved
-
-
-def read_again(read: Callable[[], R]) -> R:
-    """Call `read`, which looks at rows anew, again while a block has moved. Raises BlockMissing."""
-    for _ in range(_READS - 1):
-        try:
-            return read()
-        except BlockMissing:
-            continue
-    return read()
 
 
 @dataclass(frozen=True, slots=True)
