@@ -62,6 +62,11 @@ _CHARACTERS = 4  # of a token
 _TURNS = 6  # exchanges of a session
 _ANSWER_TOKENS = 64
 _STARTS_S, _STOPS_S, _TIMEOUT_S, _WARM_S = 60.0, 30.0, 120.0, 60.0
+_SERVE = (  # `zibaldone serve` has no option for the time that a recall may take
+    "from functools import partial; import zibaldone.server.settings as settings;"
+    " settings.ServerSettings = partial(settings.ServerSettings, recall_timeout_ms={});"
+    " from zibaldone.cli.app import app; app()"
+)
 
 
 def upstream(prefill_tokens_per_s: float, tokens_per_s: float) -> Starlette:
@@ -504,6 +509,7 @@ def main() -> None:
     parser.add_argument("--history", type=int, default=2000, help="messages of each user, imported first")
     parser.add_argument("--prefill", type=float, default=20_000.0, help="tokens in a second")
     parser.add_argument("--rate", type=float, default=60.0, help="tokens of a stream in a second")
+    parser.add_argument("--timeout", type=int, default=300, help="ms that a recall may take")
     parser.add_argument("--views", help="recall from these alone, with commas; else from the usual ones")
     parser.add_argument("--full", action="store_true", help="beside it, the whole history in every prompt")
     parser.add_argument(
@@ -547,17 +553,8 @@ def serving(folder: str, given: argparse.Namespace, views: Sequence[str]) -> Ite
     """An upstream of the given speed and a gateway before it; gives the ports of both."""
     ports = free_port(), free_port()
     url, gateway = (f"http://127.0.0.1:{port}" for port in ports)
-    serve = [
-        "-m",
-        "zibaldone",
-        "serve",
-        "--memory",
-        folder,
-        "--upstream",
-        f"{url}/v1",
-        "--port",
-        str(ports[1]),
-    ]
+    serve = ["-c", _SERVE.format(given.timeout), "serve", "--memory", folder]
+    serve += ["--upstream", f"{url}/v1", "--port", str(ports[1])]
     serve += [word for view in views for word in ("--view", view)]
     rates = [str(ports[0]), str(given.prefill), str(given.rate)]
     with (
