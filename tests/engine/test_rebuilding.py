@@ -321,7 +321,7 @@ def test_a_switch_to_what_other_models_began(opened, memory):
         (lambda memory: memory.builds.diff("notes", user="ann"), "beside=True"),
         (lambda memory: memory.builds.status("dreams", user="ann"), "no view 'dreams'"),
         (lambda memory: memory.builds.rebuild(user="ann", beside=1), "beside must be True or False"),
-        (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must have a name"),
+        (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must be a ChatModel"),
     ],
 )
 def test_bad_input_names_the_fix(memory, call, says):

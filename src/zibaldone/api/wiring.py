@@ -19,10 +19,12 @@ from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import (
     Key,
     TimeLike,
+    count,
     key,
     keys,
     members,
     number,
+    option,
     shown,
     to_time,
     words,
@@ -99,12 +101,17 @@ class Wiring:
         static = shared_static_embedder()
         self.config = config
         self.default_retention = config.retention or Retention()
-        self.embedder = to_embedder(embedder) or static
-        self.chat = to_chat_model(chat)
+        self.own_models: list[object] = []
+        if isinstance(embedder, str):
+            embedder = embedder_called(embedder)
+            self.own_models.append(embedder)
+        self.embedder = option("embedder", embedder, Embedder) or static
+        self.chat = option("chat", chat, ChatModel)
         self.embedder_called = embedder_called  # another one where keys are looked up elsewhere
-        self.own_models: list[object] = [self.embedder] if isinstance(embedder, str) else []
         if not isinstance(reranker, str):
-            reranker = _checked_reranker(reranker)
+            option("reranker", reranker, Reranker)
+            if reranker is not None:
+                count("a reranker's batch", reranker.batch, least=1)
         elif reranker != BY_CHAT:
             reranker = reranker_called(reranker)
         elif chat is None:
@@ -522,32 +529,3 @@ class Wiring:
             raise lagging.error or ModelFailed(lagging.reason)
         for lagging in beside:
             raise OwnModelFailed(lagging.reason)
-
-
-def to_embedder(given: Embedder | str | None) -> Embedder | None:
-    """Check an embedder, or make the one of that name. Raises InvalidInput, MissingExtra, ModelFailed."""
-    if isinstance(given, str):
-        return embedder_called(given)
-    if given is not None and not (
-        isinstance(getattr(given, "name", None), str)
-        and isinstance(getattr(given, "dimension", None), int)
-        and callable(getattr(given, "embed", None))
-    ):
-        raise InvalidInput(f"embedder must have a name, a dimension and embed(), not be {shown(given)}")
-    return given
-
-
-def to_chat_model(given: ChatModel | None) -> ChatModel | None:
-    """Check a chat model. Raises InvalidInput."""
-    if given is not None and not (
-        isinstance(getattr(given, "name", None), str) and callable(getattr(given, "chat", None))
-    ):
-        raise InvalidInput(f"chat must have a name and chat(), not be {shown(given)}")
-    return given
-
-
-def _checked_reranker(given: Reranker | None) -> Reranker | None:
-    batch = getattr(given, "batch", None)
-    if given is None or (isinstance(batch, int) and batch > 0 and callable(getattr(given, "scores", None))):
-        return given
-    raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(given)}")
