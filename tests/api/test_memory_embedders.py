@@ -3,7 +3,8 @@
 import threading
 from functools import partial
 
-from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
+from faulty_models import FailingEmbedder, HangingModel
+from zibaldone.testing import HashEmbedder
 
 
 def view(memory):

@@ -10,10 +10,11 @@ from functools import partial
 
 import pytest
 
+from faulty_models import FailingEmbedder, HangingModel
 from memories import open_memory
 from zibaldone import Consolidation, MemAttention, XMemory
 from zibaldone.errors import ModelUnavailable
-from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, ScriptedModel
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 IN_TIME_S = 30  # for what takes milliseconds, on a machine that is busy
 BUSY_S = 10.0

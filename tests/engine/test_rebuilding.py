@@ -6,9 +6,10 @@ import json
 import pytest
 from sqlalchemy import event, text
 
+from faulty_models import FailingEmbedder
 from zibaldone import InvalidInput, ModelFailed
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 TALK = [
     "I live in Lisbon.",
