@@ -1,11 +1,8 @@
 """Google's ADK: its runner and its tools, with a model that is told what to say."""
 
-import anyio
 import pytest
 from google.adk.agents import LlmAgent
-from google.adk.cli.service_registry import get_service_registry, load_services_module
 from google.adk.events.event import Event
-from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
@@ -124,20 +121,6 @@ async def test_calls_results_thoughts_and_streams(amemory):
     assert stored[1].metadata["tool_calls"][0]["id"] == stored[2].metadata["tool_call_id"] == "c1"
 
 
-async def test_entries_are_written_directly(amemory):
-    """With their author, time, id and metadata."""
-    content = types.Content(role="user", parts=[types.Part(text="I am allergic to peanuts.")])
-    entry = MemoryEntry(
-        id="m1", content=content, author="user", timestamp="2024-01-02T03:04:05Z", custom_metadata={"k": 1}
-    )
-    service = MemoryService(amemory)
-    for _ in range(2):
-        await service.add_memory(memories=[entry], custom_metadata={"ttl": "1d"}, **APP)
-    (stored,) = await amemory.messages(user="concierge/ann")
-    assert (stored.time.year, stored.metadata) == (2024, {"k": 1, "ttl": "1d"})
-    assert any("peanuts" in text for text in await found(service, "What about my peanuts allergy?"))
-
-
 async def test_agents_load_and_preload_it(amemory):
     """ADK's own runner and tools: one run is stored, the next is shown it before and when the model asks."""
     service, sessions = MemoryService(amemory), InMemorySessionService()
@@ -198,26 +181,9 @@ async def test_a_stored_tag_stays_a_quotation(amemory):
     assert all(line.startswith("  ") for line in text.splitlines()[1:])
 
 
-def test_the_command_line_opens_it_by_its_uri(tmp_path, monkeypatch):
-    """By a services.yaml that names the class."""
-    agents = tmp_path / "agents"
-    agents.mkdir()
-    service = "{scheme: zibaldone, type: memory, class: zibaldone.adapters.google_adk.MemoryService}"
-    (agents / "services.yaml").write_text(f"services: [{service}]")
-    monkeypatch.syspath_prepend(str(agents))
-    load_services_module(str(agents))
-    place = f"zibaldone://{tmp_path}/my%20memory"
-    service = get_service_registry().create_memory_service(place, agents_dir=str(agents))
-    assert isinstance(service, MemoryService)
-    anyio.run(service.close)
-    assert (tmp_path / "my memory").is_dir()
-
-
 def test_bad_arguments(amemory):
     """Each is refused by name."""
-    two = {"memory": amemory, "uri": "zibaldone:///x"}
-    for wrong in ({}, two, {"uri": "zibaldone://"}, {"uri": "nothing"}):
-        with pytest.raises(InvalidInput, match="uri"):
-            MemoryService(**wrong)
+    with pytest.raises(InvalidInput, match="memory must be a AsyncMemory"):
+        MemoryService("memory")
     with pytest.raises(InvalidInput, match="budget_tokens"):
         MemoryService(amemory, budget_tokens=0)
