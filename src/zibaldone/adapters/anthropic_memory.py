@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zibaldone.api.items import ItemPut, StoredItem
 from zibaldone.api.memory import Memory
-from zibaldone.core.threads import in_thread
 from zibaldone.core.validation import shown, whole_text
 from zibaldone.errors import IdConflict, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
-    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+    from anthropic.lib.tools import BetaAbstractMemoryTool
 
 ROOT = "/memories"
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _NAMESPACE = "files"  # what the namespaces of files begin with among a user's items
-_MOST_LINES = 999_999
 _NUMBER_WIDTH = 6
 _AROUND = 2  # lines shown on either side of a change
 _LEVELS = 2  # of a listing
@@ -188,11 +186,6 @@ class MemoryFiles:
         self._forget(moved)
         return f"Successfully renamed {old_path} to {new_path}"
 
-    def clear(self) -> str:
-        """Forget all files."""
-        self._forget(list(self._tree().files))
-        return "All memory cleared"
-
     def _tree(self) -> _Tree:
         items = self._items.search((_NAMESPACE,), limit=_EVERY)
         return _Tree({(*item.namespace[1:], item.key): item for item in items})
@@ -231,25 +224,7 @@ def memory_tool(files: MemoryFiles) -> BetaAbstractMemoryTool:
 
         view = create = str_replace = insert = delete = rename = execute = call
 
-        def clear_all_memory(self) -> str:
-            return files.clear()
-
     return cast("BetaAbstractMemoryTool", _MemoryTool())
-
-
-def async_memory_tool(files: MemoryFiles) -> BetaAsyncAbstractMemoryTool:
-    """As `memory_tool`, for the SDK's asynchronous client."""
-
-    class _AsyncMemoryTool(_sdk().BetaAsyncAbstractMemoryTool):  # type: ignore[misc]
-        async def call(self, input: object) -> str:  # noqa: A002
-            return await in_thread(_answer, files, input)
-
-        view = create = str_replace = insert = delete = rename = execute = call
-
-        async def clear_all_memory(self) -> str:
-            return await in_thread(files.clear)
-
-    return cast("BetaAsyncAbstractMemoryTool", _AsyncMemoryTool())
 
 
 def _sdk() -> Any:
@@ -303,8 +278,6 @@ def _listed(tree: _Tree, folder: Parts) -> list[tuple[Parts, str]]:
 
 def _numbered(path: str, text: str, view_range: list[int] | None) -> str:
     lines = text.split("\n")
-    if len(lines) > _MOST_LINES:
-        raise InvalidInput(f"File {path} exceeds maximum line limit of 999,999 lines.")
     first, last = 1, len(lines)
     if view_range is not None:
         if not isinstance(view_range, list) or [type(line) for line in view_range] != [int, int]:
