@@ -113,20 +113,9 @@ __all__ = sorted([*_ERRORS, *_HOME])
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import gc
-    import threading
     from importlib import import_module
 
-    # What modules make stays: looking through it is a tenth of the time they load in. One thread alone turns
-    # it off, so that two cannot leave it so.
-    pauses = gc.isenabled() and threading.current_thread() is threading.main_thread()
-    if pauses:
-        gc.disable()
-    try:
-        value: object = getattr(import_module(_HOME[name]), name)
-    finally:
-        if pauses:
-            gc.enable()
+    value: object = getattr(import_module(_HOME[name]), name)
     globals()[name] = value  # the next time it is there
     return value
 

@@ -89,12 +89,6 @@ def test_a_question_as_the_protocol_has_it(server, new_client):
     assert client.name == "m"
 
 
-def test_a_server_without_answers_gives_the_least_that_fits(new_client):
-    """As the one of `zibaldone.testing` does that was told nothing."""
-    with FakeOpenAIServer() as server:
-        assert new_client(server).chat(REQUEST).text == '{"colours": []}'
-
-
 def test_log_probabilities(server, new_client):
     """Tokens come with theirs, and with alternatives as many as were asked for."""
     reply = new_client(server).chat(ChatRequest("t.t", TURNS, logprobs=1))

@@ -108,10 +108,10 @@ def test_options_of_the_views(option):
             typed(lambda: OPTIONS[option](**{name: value}))  # noqa: B023
 
 
-@pytest.mark.parametrize("value", ["noon", None, 1.5, "2024-01-01"])
+@pytest.mark.parametrize("value", ["noon", None])
 def test_a_clock_that_tells_no_time(opened, value):
     """The error names the clock, whoever asks it."""
-    with pytest.raises(InvalidInput, match="clock must give a datetime"):
+    with pytest.raises(InvalidInput, match="the clock.s time"):
         opened(clock=lambda: value).add("x", user="ann")
 
 

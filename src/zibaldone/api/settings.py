@@ -1,8 +1,7 @@
 """The one module that reads environment variables, for `Memory.from_env` and the command line.
 
 docs/cli.md lists the ZIBALDONE_* variables; ZIBALDONE_WALL_KEY is in docs/fleet.md, ZIBALDONE_AUDIT in
-docs/security.md. For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is
-named.
+docs/security.md. For an embedder of OpenAI's, OPENAI_API_KEY stands in where no other server is named.
 """
 
 from __future__ import annotations
@@ -60,9 +59,10 @@ def use_chat(model: str, base_url: str, api_key: str | None) -> None:
 def embedder() -> Embedder | None:
     """The embedder that the environment names. Raises InvalidInput, MissingExtra and ModelFailed."""
     name = text("EMBED_MODEL")
-    if name is None or name.partition(":")[0] in (FASTEMBED, OPENAI):
-        return None if name is None else embedder_called(name)
-    return _openai_embedder(name, text("EMBED_API_KEY"))
+    if name is None:
+        return None
+    is_whole = name.partition(":")[0] in (FASTEMBED, OPENAI)
+    return embedder_called(name if is_whole else f"{OPENAI}:{name}")
 
 
 def embedder_called(name: str) -> Embedder:
@@ -73,19 +73,12 @@ def embedder_called(name: str) -> Embedder:
     library, _, model = name.partition(":")
     if library != OPENAI or not model:
         return named.embedder_called(name)
-    own = None if text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
-    return _openai_embedder(model, text("EMBED_API_KEY") or own or None)
-
-
-def _openai_embedder(model: str, api_key: str | None) -> Embedder:
     from zibaldone.models.openai import OpenAIEmbedder
 
-    return OpenAIEmbedder(
-        model,
-        base_url=text("EMBED_BASE_URL"),
-        api_key=api_key,
-        dimension=whole("EMBED_DIMENSION", least=1),
-    )
+    address = text("EMBED_BASE_URL")
+    own = None if address else os.environ.get("OPENAI_API_KEY", "").strip()
+    api_key, dimension = text("EMBED_API_KEY") or own or None, whole("EMBED_DIMENSION", least=1)
+    return OpenAIEmbedder(model, base_url=address, api_key=api_key, dimension=dimension)
 
 
 def ceilings() -> Ceilings:
@@ -130,7 +123,7 @@ def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
         names.append("AWS_")  # obstore
     if ":/" in str(place):
         names.append("PG")  # libpq
-    if (text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
+    if (text("EMBED_MODEL") or FASTEMBED).partition(":")[0] != FASTEMBED:
         names.append("OPENAI_API_KEY")  # ours, for an embedder
     if text("KEY_COMMAND") or text("WALL_KEY_COMMAND"):
         names += _OF_KEY_RINGS

@@ -56,7 +56,6 @@ from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.opening import open_database
-from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import Counted, View, ViewStore
 from zibaldone.views.chunks.storage.records import clean_all
 from zibaldone.views.kvcache import FOLDER as KV_FOLDER
@@ -76,7 +75,6 @@ _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
-_SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
 
 R = TypeVar("R")
@@ -120,7 +118,6 @@ class Wiring:
                 " Memory.from_env()"
             )
         self.tokenizer: Tokenizer = static
-        self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.worker: BackgroundWorker | None = None
         self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
@@ -256,16 +253,10 @@ class Wiring:
 
     def now(self) -> datetime:
         """The time by the memory's clock. Raises InvalidInput for a clock that gives none."""
-        now = self.config.clock()
-        if not isinstance(now, datetime):
-            raise InvalidInput(f"clock must give a datetime, not {shown(now)}")
-        return to_time(now, "the clock's time")
+        return to_time(self.config.clock(), "the clock's time")
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text."""
-        return self._count_short(text) if len(text) < _SHORT else self._count_tokens(text)
-
-    def _count_tokens(self, text: str) -> int:
         return self.tokenizer.count([text])[0]
 
     def chosen(self, names: Sequence[str] | None) -> list[View]:

@@ -17,12 +17,12 @@ Answering = Callable[[Mapping[str, Any]], str | Mapping[str, Any]]
 class FakeOpenAIServer:
     """Use it as a context manager; give `base_url` to a client.
 
-    `answer` makes the model's answer from the request's body; the default is the least JSON object that fits
-    the schema it was sent. The answer is never streamed.
+    `answer` makes the model's answer from the request's body: a text, or an object, as JSON. It is never
+    streamed.
     """
 
-    def __init__(self, answer: Answering | None = None) -> None:
-        self.answer: Answering = answer or least_answer
+    def __init__(self, answer: Answering = lambda _: "Here is an answer.") -> None:
+        self.answer = answer
         self.requests: list[Mapping[str, Any]] = []  # bodies, in the order in which they came
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -135,29 +135,3 @@ def _fault(path: str, body: Mapping[str, Any]) -> str | None:
         if not isinstance(turn.get("content"), str):
             return "the content of a message must be a string"
     return None
-
-
-def least_answer(body: Mapping[str, Any]) -> str | Mapping[str, Any]:
-    """The least JSON object that fits the schema of a request; a few words when it has none."""
-    wanted = (body.get("response_format") or {}).get("json_schema")
-    if not wanted:
-        return "Here is an answer."
-    schema = wanted["schema"]
-    least = _least(schema, schema.get("$defs", {}))
-    assert isinstance(least, dict)
-    return least
-
-
-def _least(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
-    if "$ref" in schema:
-        return _least(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    if "enum" in schema:
-        return schema["enum"][0]
-    if "const" in schema:
-        return schema["const"]
-    if "anyOf" in schema:
-        return _least(schema["anyOf"][0], definitions)
-    kind = schema.get("type")
-    if kind == "object":
-        return {name: _least(one, definitions) for name, one in schema.get("properties", {}).items()}
-    return {"array": [], "string": "", "integer": 0, "number": 0.0, "boolean": False}.get(str(kind))
