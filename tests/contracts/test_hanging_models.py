@@ -85,8 +85,8 @@ class Scene:
         self.case = case
         self.folders = folders
         self.failing = FailingEmbedder(HashEmbedder(64), failing=False)
-        self.chat = HangingModel(chat=ScriptedModel(answer))
-        self.embedder = HangingModel(embedder=self.failing)
+        self.chat = HangingModel(ScriptedModel(answer))
+        self.embedder = HangingModel(self.failing)
         self.gate = (self.chat if case.model == "chat" else self.embedder).gate
         self.options = {**SETTINGS, "clock": clock, "embedder": self.embedder}
         if case.agentic:
