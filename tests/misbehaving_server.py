@@ -72,51 +72,38 @@ class MisbehavingServer(FakeOpenAIServer):
                     self.send_header("Retry-After", "0.01")
 
             def reply(self, status, body):
-                misbehaviour = server._next() if self.command == "POST" else None
-                if misbehaviour in server.refusals and status == 200:
-                    code, said = server.refusals[misbehaviour]
-                    super().reply(code, {"error": {"message": said, "code": None}})
-                elif misbehaviour is Misbehaviour.HANG:
+                self.misbehaviour = server._next() if status == 200 and self.command == "POST" else None
+                if self.misbehaviour in server.refusals:
+                    status, said = server.refusals[self.misbehaviour]
+                    body = {"error": {"message": said, "code": None}}
+                elif self.misbehaviour is Misbehaviour.HANG:
                     server._closing.wait()
                     self.close_connection = True
-                elif misbehaviour is Misbehaviour.NOT_HTTP_JSON:
-                    self.send_whole(b"<html><body>Bad gateway</body></html>")
-                elif misbehaviour is Misbehaviour.DROP:
-                    self.drop(json.dumps(body).encode())
-                elif misbehaviour is Misbehaviour.TRICKLE:
-                    self.trickle(json.dumps(body).encode())
-                else:
-                    super().reply(status, _spoilt(body, misbehaviour) if "choices" in body else body)
+                    return
+                elif "choices" in body:
+                    body = _spoilt(body, self.misbehaviour)
+                super().reply(status, body)
 
-            def begin(self, data, kind="application/json"):
-                self.send_response(200)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
+            def send(self, status, data):
+                html = b"<html><body>Bad gateway</body></html>"
+                super().send(status, html if self.misbehaviour is Misbehaviour.NOT_HTTP_JSON else data)
 
-            def send_whole(self, data):
-                self.begin(data, "text/html")
-                self.wfile.write(data)
-
-            def drop(self, data):
-                self.begin(data)
-                self.wfile.write(data[: len(data) // 2])
-                self.wfile.flush()
-                reset = struct.pack("ii", 1, 0)  # close with a reset, and not with an orderly end
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
-                self.close_connection = True
-                self.connection.close()
-
-            def trickle(self, data):
-                try:
-                    self.begin(data)
+            def write(self, data):
+                if self.misbehaviour is Misbehaviour.DROP:
+                    super().write(data[: len(data) // 2])
+                    self.wfile.flush()
+                    reset = struct.pack("ii", 1, 0)  # close with a reset, and not with an orderly end
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+                    self.close_connection = True
+                    self.connection.close()
+                elif self.misbehaviour is Misbehaviour.TRICKLE:
                     for byte in data:
                         if server._closing.wait(server.trickle_s):
                             break
-                        self.wfile.write(bytes([byte]))
+                        super().write(bytes([byte]))
                         self.wfile.flush()
-                except OSError:
-                    self.close_connection = True  # the client has lost its patience
+                else:
+                    super().write(data)
 
         return Handler
 

@@ -364,11 +364,6 @@ def test_the_tests_stay_within_their_ceiling():
     assert sum(lines_in(path) for path in Path(__file__).parent.rglob("*.py")) <= TESTS_CEILING
 
 
-def test_the_vocabulary_is_short():
-    """core.py is a vocabulary, and stays short."""
-    assert len((SOURCE / "core" / "__init__.py").read_text(encoding="utf-8").splitlines()) < 220
-
-
 @pytest.mark.parametrize("folder", ["src", "docs"])
 def test_no_file_names_a_path_of_somebody_s_machine(folder):
     """Neither absolute paths of a home or a workplace, nor ways out of the repository."""

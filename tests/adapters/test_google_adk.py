@@ -77,16 +77,15 @@ async def test_a_search_finds_what_was_said(amemory):
     assert (entry.author, entry.timestamp) == ("user", "2023-11-14T22:13:20+00:00")
     other = await service.search_memory(query="What is my dog called?", **{**APP, "user_id": "somebody else"})
     assert other.memories == []
-    await service.delete_memory(memory_id=entry.id, **APP)
-    assert not any("Biscuit" in text for text in await found(service, "What is my dog called?"))
 
 
 async def test_what_was_deleted_stays_away(amemory):
     """Adding its session again does not bring it back; nothing of its text is left."""
     service = MemoryService(amemory)
     await service.add_session_to_memory(session(DOG, ANSWER))
-    await service.delete_memory(memory_id="1", **APP)
-    await service.delete_memory(memory_id="1", **APP)
+    (first, *_) = (await service.search_memory(query="What is my dog called?", **APP)).memories
+    await service.delete_memory(memory_id=first.id, **APP)
+    await service.delete_memory(memory_id=first.id, **APP)
     await service.add_session_to_memory(session(DOG, ANSWER))
     assert [m.content for m in await amemory.messages(user="concierge/ann")] == ["A fine name for a dog.", ""]
     await service.delete_memory(**APP)

@@ -111,7 +111,7 @@ def test_options_of_the_views(option):
 @pytest.mark.parametrize("value", ["noon", None])
 def test_a_clock_that_tells_no_time(opened, value):
     """The error names the clock, whoever asks it."""
-    with pytest.raises(InvalidInput, match="the clock.s time"):
+    with pytest.raises(InvalidInput, match="clock's time"):
         opened(clock=lambda: value).add("x", user="ann")
 
 

@@ -71,15 +71,22 @@ class FakeOpenAIServer:
 
             def reply(self, status: int, body: Mapping[str, Any]) -> None:
                 """Send a body as JSON."""
-                data = json.dumps(body).encode()
+                self.send(status, json.dumps(body).encode())
+
+            def send(self, status: int, data: bytes) -> None:
+                """Send the bytes of a body."""
                 try:
                     self.send_response(status)
                     self.send_header("Content-Type", "application/json")
                     self.send_header("Content-Length", str(len(data)))
                     self.end_headers()
-                    self.wfile.write(data)
+                    self.write(data)
                 except OSError:
                     self.close_connection = True  # the client has gone
+
+            def write(self, data: bytes) -> None:
+                """Write all of a body."""
+                self.wfile.write(data)
 
         return Handler
 
