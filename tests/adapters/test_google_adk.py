@@ -59,7 +59,6 @@ async def test_a_session_is_stored_once_however_often_it_is_added(amemory):
     service = MemoryService(amemory)
     await service.add_session_to_memory(session(DOG))
     await service.add_session_to_memory(session(DOG, ANSWER))
-    await service.add_events_to_memory(events=[ANSWER], session_id="s1", **APP)
     stored = await amemory.messages(user="concierge/ann", filter=Filter(session="s1"))
     assert [(m.role, m.speaker, m.content) for m in stored] == [
         ("user", "user", "My dog is called Biscuit."),

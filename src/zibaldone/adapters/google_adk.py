@@ -6,14 +6,14 @@ runner = Runner(agent=agent, app_name="concierge", memory_service=MemoryService(
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from zibaldone.adapters.quotation import without_tags
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core import DEFAULT_SESSION, Evidence
+from zibaldone.core import Evidence
 from zibaldone.core.validation import count, function, key, option, shown
 from zibaldone.errors import InvalidInput, MissingExtra
 from zibaldone.log.filters import Filter
@@ -59,24 +59,16 @@ class MemoryService(BaseMemoryService):
         self._memory = option("memory", memory, AsyncMemory)
 
     async def add_session_to_memory(self, session: AdkSession) -> None:
-        """Store what the session's events say; those that are stored, or were deleted, are left alone."""
-        await self.add_events_to_memory(
-            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
-        )
+        """Store what the session's events say; those that are stored, or were deleted, are left alone.
 
-    async def add_events_to_memory(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        events: Sequence[Event],
-        session_id: str | None = None,
-        custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:
-        """Store what these events say. Raises InvalidMessage, StorageError."""
-        session = session_id or DEFAULT_SESSION
-        given = [turn for event in events for turn in _turns(event, session, custom_metadata or {})]
-        await self._add(self._user(app_name, user_id), session, given)
+        Raises InvalidMessage, StorageError.
+        """
+        user = self._user(session.app_name, session.user_id)
+        stored = await self._memory.messages(user=user, filter=Filter(session=session.id))
+        known = {message.id for message in stored}
+        turns = (turn for event in session.events for turn in _turns(event, session.id))
+        if fresh := [turn for turn in turns if turn["id"] not in known]:
+            await self._memory.add(fresh, user=user, session=session.id)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Recall for a query, within the budget, in the order of time; an id is a message's seq."""
@@ -101,16 +93,8 @@ class MemoryService(BaseMemoryService):
             empty = {"role": "system", "content": "", "id": message.id, "metadata": {DELETED: True}}
             await self._memory.add(empty, user=user, session=message.session)
 
-    async def _add(self, user: str, session: str, given: Sequence[dict[str, Any]]) -> None:
-        known = {
-            message.id for message in await self._memory.messages(user=user, filter=Filter(session=session))
-        }
-        fresh = [turn for turn in given if turn.get("id") not in known]
-        if fresh:
-            await self._memory.add(fresh, user=user, session=session)
 
-
-def _turns(event: Event, session: str, metadata: Mapping[str, object]) -> list[dict[str, Any]]:
+def _turns(event: Event, session: str) -> list[dict[str, Any]]:
     """An event's words and calls as one message, and one for each result; thoughts are nobody's words.
 
     A part of a stream says nothing, since the whole of it follows.
@@ -136,7 +120,7 @@ def _turns(event: Event, session: str, metadata: Mapping[str, object]) -> list[d
     time = datetime.fromtimestamp(event.timestamp, UTC)
     for place, turn in enumerate(turns):
         name = f"{session}/{event.id}/{place}" if event.id else None
-        turn.update(time=time, metadata=dict(metadata), id=name)
+        turn.update(time=time, id=name)
     return turns
 
 

@@ -24,7 +24,6 @@ _PREFIX, OTEL = "ZIBALDONE_", "OTEL_"
 _COMMAND_S = 120.0  # for a person to unlock a key ring
 # Variables by which programs that print a key find a key ring, and the person who unlocks it.
 _OF_KEY_RINGS = "DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY GNUPGHOME GPG_TTY PASSWORD_STORE_".split()
-_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def memory_path() -> str:
@@ -139,11 +138,11 @@ def secret(variable: str) -> str:
 
 
 def switch(name: str) -> bool:
-    """True where a ZIBALDONE_* variable is on. Raises InvalidInput for what is neither on nor off."""
-    value = (text(name) or "0").lower()
-    if value not in (*_ON, *_OFF):
+    """True where a ZIBALDONE_* variable is 1. Raises InvalidInput for what is neither 1 nor 0."""
+    value = text(name) or "0"
+    if value not in ("0", "1"):
         raise InvalidInput(f"{_PREFIX}{name} must be 1 or 0, not {value!r}")
-    return value in _ON
+    return value == "1"
 
 
 def text(name: str) -> str | None:

@@ -83,7 +83,7 @@ async def in_thread_of(
 
     def begin() -> T:
         if cancelled:
-            raise _NotBegun
+            raise cancelled[0]  # before it began
         _left.set(cancelled)  # in the context of the thread's call alone
         return call(*args, **kwargs)
 
@@ -130,7 +130,3 @@ def is_waited_for() -> Callable[[], bool]:
     """Return a function that is True until this thread's call is cancelled."""
     left = _left.get()
     return lambda: not left
-
-
-class _NotBegun(Exception):
-    """The caller was cancelled before the call began."""
