@@ -76,11 +76,6 @@ class User:
         self._wiring, self._database, self._user = wiring, wiring.database, key("user", name)
 
     @property
-    def name(self) -> str:
-        """The user's name, as the memory keeps it."""
-        return self._user
-
-    @property
     @audited("read")
     def profile(self) -> Profile:
         """Notes on the user: instructions, constraints, preferences, facts, people, plans, decisions."""
@@ -289,10 +284,6 @@ class User:
 
 class AsyncUser(Awaited[User]):
     """See User; every method is awaited, and so are those of `items`, `profile` and `topics`."""
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
 
     @property
     def items(self) -> AsyncItems:
