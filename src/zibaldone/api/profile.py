@@ -142,7 +142,7 @@ def _known(kind: Kind) -> Kind:
 def _stated(text: str) -> str:
     if stated := " ".join(words("a note's text", text).split()):
         return stated
-    raise InvalidInput("a note's text is empty: say what holds, or retire the note")
+    raise InvalidInput("a note's text is empty: say what holds, or retire the note instead")
 
 
 def _unknown(note_id: object, user: str) -> InvalidInput:
