@@ -80,10 +80,7 @@ class Profile:
     @audited("write")
     def add(self, kind: Kind, text: str) -> UserNote:
         """Note something that no message says; returns it. Raises InvalidInput."""
-        new = " ".join(words("a note's text", text).split())
-        if not new:
-            raise InvalidInput("a note's text is empty: say what holds")
-        added = to_message("added", _known(kind), 0, "", (), new)
+        added = to_message("added", _known(kind), 0, "", (), _stated(text))
         (stored,) = self._wiring.ingest.add(self._user, [added])
         return self._of_id(f"{stored.seq}.0")
 
@@ -100,10 +97,7 @@ class Profile:
 
         A recall marks the words that it had as no longer holding, and quotes these.
         """
-        new = " ".join(words("a note's text", text).split())
-        if not new:
-            raise InvalidInput("a note's text is empty: retire the note instead")
-        return self._edit("changed", entry, new)
+        return self._edit("changed", entry, _stated(text))
 
     def retire(self, entry: UserNote | str) -> UserNote:
         """Leave it out of the text and of recalls; a recall marks its clause as ended."""
@@ -143,6 +137,12 @@ def _known(kind: Kind) -> Kind:
     if kind not in KINDS:
         raise InvalidInput(f"no kind {shown(kind)}: there is {', '.join(KINDS)}")
     return kind
+
+
+def _stated(text: str) -> str:
+    if stated := " ".join(words("a note's text", text).split()):
+        return stated
+    raise InvalidInput("a note's text is empty: say what holds, or retire the note instead")
 
 
 def _unknown(note_id: object, user: str) -> InvalidInput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 
 from zibaldone.api import settings
 
@@ -25,6 +26,7 @@ def export_telemetry() -> None:
     except ModuleNotFoundError as error:  # the endpoint may be meant for others: no reason not to serve
         _logger.warning("telemetry is not exported (no module %r): pip install 'zibaldone[otel]'", error.name)
         return
+    os.environ.setdefault("OTEL_EXPORTER_OTLP_TIMEOUT", "2")  # seconds; whoever ends waits for it
     resource = Resource.create({SERVICE_NAME: "zibaldone"}).merge(OTELResourceDetector().detect())
     if settings.otel("TRACES") and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         spans = TracerProvider(resource=resource)
