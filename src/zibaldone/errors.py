@@ -7,7 +7,7 @@ ZibaldoneError
 │   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
 │   ├── UnsupportedModel               a model whose keys and values the kv view cannot reuse; says why
 │   ├── TooMany                        more of something in one call than it takes; names it and the limit
-│   ├── UnknownName                    a view, importer or system of a name that does not exist
+│   ├── UnknownName                    a view, document, note or the like of a name that does not exist
 │   └── NotGranted                     a memory that is not shared with the user, or not for writing
 ├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
 ├── ModelFailed                        a model or embedder did not answer, or answered nonsense
@@ -67,7 +67,7 @@ class TooMany(InvalidInput):
 
 
 class UnknownName(InvalidInput):
-    """No view, importer or system has this name."""
+    """No view, importer, system, topic document or note has this name."""
 
 
 class NotGranted(InvalidInput):

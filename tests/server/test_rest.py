@@ -132,7 +132,7 @@ def test_the_profile(told):
     again = told.patch(path, params=ANN, json={"retired": False})
     assert "exactly one of text, pinned and retired" in problem(again, 422, "invalid-input")["detail"]
     assert not told.patch(path, params=ANN, json={"retired": True, "pinned": None}).json()["holds"]
-    problem(told.patch("/v1/memory/profile/9.9", params=ANN, json={"pinned": True}), 404, "no-entry")
+    problem(told.patch("/v1/memory/profile/9.9", params=ANN, json={"pinned": True}), 404, "unknown-name")
 
 
 def test_a_topic_document_is_edited(told):
@@ -143,8 +143,8 @@ def test_a_topic_document_is_edited(told):
     edited = text.replace("Lisbon", "Porto").replace("Rex", "Max")
     assert told.put(path, params=ANN, json={"text": edited, "before": text}).json()["edits"]
     assert text != told.get(path, params=ANN).json()["text"]
-    problem(told.get("/v1/memory/topics/topic-9999", params=ANN), 404, "no-topic")
-    problem(told.put("/v1/memory/topics/topic-9999", params=ANN, json={"text": "x"}), 404, "no-topic")
+    problem(told.get("/v1/memory/topics/topic-9999", params=ANN), 404, "unknown-name")
+    problem(told.put("/v1/memory/topics/topic-9999", params=ANN, json={"text": "x"}), 404, "unknown-name")
 
 
 def test_a_streamed_answer_has_each_step_and_the_answer(serving):

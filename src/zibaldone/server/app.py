@@ -34,7 +34,7 @@ from zibaldone.server.border import ErrorBoundary
 from zibaldone.server.chores import freeze_objects, repeatedly, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.limits import Limits, impatient
+from zibaldone.server.limits import ImpatientProtocol, Limits
 from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.otlp import export_telemetry
@@ -121,18 +121,15 @@ def check_binding(settings: ServerSettings, keys: KeyStore) -> None:
 def listening(settings: ServerSettings) -> socket.socket:
     """Return the listening socket. Raises InvalidInput if the address is not available."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # With an explicit protocol: asyncio disables Nagle's algorithm only on sockets known to be TCP.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((settings.host, settings.port))
-        made.listen(2048)
+        made = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        made.close()
         raise InvalidInput(
             f"cannot listen on {settings.host} port {settings.port} ({error.strerror}): choose another with"
             " --host and --port"
         ) from error
+    # Connections inherit it; asyncio sets it only on sockets that were made with an explicit protocol.
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
 
 
@@ -151,7 +148,8 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            http=impatient(settings.header_timeout_s),
+            http=ImpatientProtocol,
+            timeout_keep_alive=settings.header_timeout_s,  # type: ignore[arg-type] # of a timer
             ws="none",
             lifespan="on",
             limit_concurrency=settings.max_connections,

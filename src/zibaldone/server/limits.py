@@ -7,7 +7,6 @@ import math
 import time
 from asyncio import TimerHandle
 from collections.abc import Callable
-from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -108,12 +107,11 @@ class _Bucket:
 
 
 class ImpatientProtocol(H11Protocol):
-    """Uvicorn's HTTP protocol with a time limit for a request's headers.
+    """Uvicorn's HTTP protocol, which waits for a request's headers no longer than between two requests.
 
     Closes connections that send nothing, or send byte by byte, or go on sending an answered body.
     """
 
-    header_timeout_s: float  # set by the subclass that `impatient` makes
     _patience: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
@@ -122,10 +120,6 @@ class ImpatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -138,15 +132,9 @@ class ImpatientProtocol(H11Protocol):
         if answering or self.transport.is_closing():
             self._stop_watching()
         elif self._patience is None:
-            self._patience = self.loop.call_later(self.header_timeout_s, self.transport.close)
+            self._patience = self.loop.call_later(self.timeout_keep_alive, self.transport.close)
 
     def _stop_watching(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
-
-
-def impatient(header_timeout_s: float) -> type[ImpatientProtocol]:
-    """Return the protocol class with this limit, in seconds."""
-    attributes: dict[str, Any] = {"header_timeout_s": header_timeout_s}
-    return type("ImpatientProtocol", (ImpatientProtocol,), attributes)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain
 
 import nh3
+import regex
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from zibaldone.server.page.highlighting import Highlighter
+from zibaldone.text.words import STOP_WORDS, term_of, terms, words
 
 _DEEPEST = 60  # levels of quotes and lists; what is below is left out by the parser
 _OPTIONS = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
@@ -29,6 +31,27 @@ _CLEANER = nh3.Cleaner(
 _SIGNS, _MOST_SIGNS = "*_[!~`|<&", 1500  # with more of them the parser takes long
 _MOST_CELLS = 1500  # of a text's tables, whose lines are all made as wide as the widest
 _BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
+_WORD = regex.compile(r"([\p{L}\p{M}\p{N}]+)")
+
+
+class Highlighter:
+    """Marks the words of one question."""
+
+    def __init__(self, question: str) -> None:
+        self._wanted = set(terms(question)) or {term for word in words(question) for _, term in term_of(word)}
+        self._is_wanted = cache(self._has_term)  # texts repeat their words
+
+    def marked(self, text: str) -> Markup:
+        """Escape a text and put the words of the question into <mark>."""
+        pieces = _WORD.split(text) if self._wanted else [text]
+        return Markup("").join(
+            Markup("<mark>{}</mark>").format(piece) if place % 2 and self._is_wanted(piece) else escape(piece)
+            for place, piece in enumerate(pieces)
+        )
+
+    def _has_term(self, word: str) -> bool:
+        known = {term for part in words(word) if part not in STOP_WORDS for _, term in term_of(part)}
+        return not known.isdisjoint(self._wanted)
 
 
 def rendered(text: str, question: str = "") -> Markup:
@@ -54,8 +77,8 @@ def rendered(text: str, question: str = "") -> Markup:
         elif token.type == "fence":
             token.type, token.content = "html_block", f"<pre><code>{marked(token.content)}</code></pre>\n"
         elif token.type == "image":
-            words, address = marked(token.content.strip() or "image"), escape(token.attrs.get("src", ""))
-            token.type, token.content = "html_inline", f'<a href="{address}">{words}</a>'
+            caption, address = marked(token.content.strip() or "image"), escape(token.attrs.get("src", ""))
+            token.type, token.content = "html_inline", f'<a href="{address}">{caption}</a>'
     html = markdown.renderer.render(tokens, markdown.options, {})
     return Markup(_CLEANER.clean(html))  # noqa: S704 - cleaned
 

@@ -20,7 +20,7 @@ from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import ATTACHMENTS
 from zibaldone.server.page.environment import count, moment, source_of
 from zibaldone.server.page.jobs import Report
-from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
@@ -30,6 +30,7 @@ _LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
 
 
+@action("/sessions")
 async def sessions(call: PageCall) -> Response:
     """List sessions, the newest first."""
     words, skip = call.text("words"), call.number("skip", 0, most=10**9)
@@ -40,6 +41,7 @@ async def sessions(call: PageCall) -> Response:
     return call.page(template, sessions=held[skip:], total=total, words=words, skip=skip, step=_SESSIONS)
 
 
+@action("/session", shares=True)
 async def session(call: PageCall) -> Response:
     """Show a part of a session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
@@ -70,6 +72,7 @@ async def session(call: PageCall) -> Response:
     )
 
 
+@action("/message/{seq:int}", shares=True)
 async def message(call: PageCall) -> Response:
     """Show a message with its versions, attachments and metadata."""
     held = await message_of(call)
@@ -96,6 +99,7 @@ def _editable(held: Message, versions: Sequence[Message]) -> str | None:
     return now if len(now) <= _LONGEST_EDITED else None
 
 
+@action("/message/{seq:int}/text", shares=True)
 async def text(call: PageCall) -> Response:
     """Return a message as plain text."""
     held = await message_of(call)
@@ -110,6 +114,7 @@ async def message_of(call: PageCall) -> Message:
     return held
 
 
+@action("/message/{seq:int}", posts=True)
 async def correct(call: PageCall) -> Response:
     """Correct a message; the log keeps both versions."""
     held = await message_of(call)
@@ -126,6 +131,7 @@ _SHOWN = 8  # messages of a dry run
 _SHOWN_SEQS = 40  # of a receipt
 
 
+@action("/forget")
 async def preview_forget(call: PageCall) -> Response:
     """Show a dry run of what is chosen; or the form to choose."""
     chosen = _selected(call.request.query_params)
@@ -151,6 +157,7 @@ async def _dry_run(call: PageCall, chosen: Mapping[str, Any], receipt: Receipt, 
     )
 
 
+@action("/forget", posts=True)
 async def forget(call: PageCall) -> Response:
     """Forget what is chosen, in a job whose page is the receipt; everything only if the name was typed."""
     form = await call.form()
@@ -229,14 +236,3 @@ def in_words(views: Sequence[Removed | ViewStats]) -> list[tuple[str, str]]:
         if counts:
             made.append((VIEWS[view.view], ", ".join(counts)))
     return made
-
-
-ACTIONS = (
-    PageAction("/sessions", sessions),
-    PageAction("/session", session, shares=True),
-    PageAction("/message/{seq:int}", message, shares=True),
-    PageAction("/message/{seq:int}", correct, posts=True),
-    PageAction("/message/{seq:int}/text", text, shares=True),
-    PageAction("/forget", preview_forget),
-    PageAction("/forget", forget, posts=True),
-)

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import MYSELF, Evidence
@@ -19,6 +19,7 @@ from zibaldone.core.threads import in_thread
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import KEY_COOKIE, Principal, is_page
+from zibaldone.server.border import routes_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
@@ -157,6 +158,9 @@ class PageCall(PageServices):
         return RedirectResponse(target, status_code=303, headers=HEADERS)
 
 
+Handle = Callable[[PageCall], Awaitable[Response]]
+
+
 @dataclass(frozen=True, slots=True)
 class PageAction:
     """A method of a path. POST needs a key that may write, unless the action only `reads`.
@@ -165,17 +169,32 @@ class PageAction:
     """
 
     path: str
-    handle: Callable[[PageCall], Awaitable[Response]]
+    handle: Handle
     posts: bool = False
     reads: bool = False
     shares: bool = False
 
 
+ACTIONS: list[PageAction] = []
+
+
+def action(path: str, **options: bool) -> Callable[[Handle], Handle]:
+    """Register the function that answers a path."""
+
+    def register(handle: Handle) -> Handle:
+        ACTIONS.append(PageAction(path, handle, **options))
+        return handle
+
+    return register
+
+
 async def answer(action: PageAction, services: PageServices, request: Request) -> Response:
     """Answer a request. Raises what `problem_of` knows."""
     principal: Principal | None = getattr(request.state, "principal", None)
+    if principal is None and request.headers.get("hx-request") == "true":
+        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, **HEADERS})
     if principal is None:
-        return _to_sign_in(request)
+        return RedirectResponse(SIGN_IN, status_code=303, headers=HEADERS)
     if principal.agent is not None:
         raise Problem(403, "other-agent", "this key is for one agent's messages; the page shows all of them")
     if action.posts:
@@ -224,41 +243,18 @@ def check_sender(request: Request) -> None:
         raise Problem(403, "cross-origin", "forms are for browsers: programs use REST, below /v1/memory")
 
 
-_TITLES = {403: "You may not do this", 404: "Not here", 500: "Something went wrong"}
-
-
 def answered(request: Request, problem: Problem) -> Response:
     """Answer a problem: a browser gets a page, but of what is for programs; a program gets JSON."""
     path, accepted = request.url.path, request.headers.get("accept", "")
     wants_page = "text/html" in accepted or (is_page(path) and accepted and "json" not in accepted)
     if path.startswith(FOR_PROGRAMS) or not wants_page:
         return problem.response(path)
-    if problem.name in ("not-found", "unauthorized"):  # no key opens what is not there
-        problem = Problem(404, "not-found", "There is no page at this address.")
-    title = _TITLES.get(problem.status, "That did not work")
-    hint = "It may have been forgotten." if problem.name in ("no-message", "no-session") else ""
-    shown = render("problem.html", call=None, title=title, detail=problem.detail, hint=hint)
-    return HTMLResponse(shown, status_code=problem.status, headers={**problem.headers, **HEADERS})
-
-
-def _to_sign_in(request: Request) -> Response:
-    """Redirect to the sign-in form, with the wanted path."""
-    query = f"?{request.url.query}" if request.url.query else ""
-    wanted = request.url.path + query if request.method == "GET" else "/"
-    if request.headers.get("hx-request") == "true":
-        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, **HEADERS})
-    target = SIGN_IN if wanted == "/" else f"{SIGN_IN}?{urlencode({'next': wanted})}"
-    return RedirectResponse(target, status_code=303, headers=HEADERS)
-
-
-def own_path(wanted: str) -> str:
-    """Return `wanted` if it is a path of this server, else "/": never an address of another server."""
-    try:
-        elsewhere = urlsplit(wanted).netloc
-    except ValueError:
-        return "/"
-    is_own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not elsewhere
-    return wanted if is_own and wanted.isprintable() else "/"
+    status, detail = problem.status, problem.detail
+    if status in (401, 404):  # no key opens what is not there
+        status, detail = 404, "There is nothing at this address, or nothing any more."
+    title = "Not here" if status == 404 else "That did not work"
+    shown = render("problem.html", call=None, title=title, detail=detail)
+    return HTMLResponse(shown, status_code=status, headers={**problem.headers, **HEADERS})
 
 
 _LONGEST_FORM = 2**14
@@ -267,24 +263,21 @@ _LONGEST_FORM = 2**14
 def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
     """Return the routes /sign-in and /sign-out."""
 
-    async def ask(request: Request) -> Response:
-        wanted = own_path(request.query_params.get("next", "/"))
+    async def ask(_: Request) -> Response:
         if not await in_thread(keys.exist):
-            return RedirectResponse(wanted, status_code=303, headers=HEADERS)
-        return _sign_in_form(wanted)
+            return RedirectResponse("/", status_code=303, headers=HEADERS)
+        return _sign_in_form()
 
     async def sign_in(request: Request) -> Response:
         check_sender(request)
         form = await request.form(max_files=0, max_fields=4, max_part_size=_LONGEST_FORM)
-        wanted, token = own_path(field(form, "next")), field(form, "key").strip()
+        token = field(form, "key").strip()
         key = await in_thread(keys.authenticate, token)
         if key is None:
-            return _sign_in_form(wanted, "This key is unknown, or was revoked.", 401)
+            return _sign_in_form("This key is unknown, or was revoked.", 401)
         if key.agent is not None:
-            return _sign_in_form(
-                wanted, "This key is for one agent's messages; the page shows all.", status=403
-            )
-        signed_in = RedirectResponse(wanted, status_code=303, headers=HEADERS)
+            return _sign_in_form("This key is for one agent's messages; the page shows all.", 403)
+        signed_in = RedirectResponse("/", status_code=303, headers=HEADERS)
         # Behind a TLS proxy the origin has the scheme.
         is_secure = request.headers.get("origin", "").startswith("https:")
         signed_in.set_cookie(KEY_COOKIE, token, httponly=True, samesite="strict", secure=is_secure)
@@ -292,18 +285,13 @@ def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
 
     async def sign_out(request: Request) -> Response:
         check_sender(request)
-        signed_out = RedirectResponse("/sign-in", status_code=303, headers=HEADERS)
+        signed_out = RedirectResponse(SIGN_IN, status_code=303, headers=HEADERS)
         signed_out.delete_cookie(KEY_COOKIE, httponly=True, samesite="strict")
         return signed_out
 
-    return [
-        Route("/sign-in", ask, methods=["GET"]),
-        Route("/sign-in", sign_in, methods=["POST"]),
-        Route("/sign-out", sign_out, methods=["POST"]),
-    ]
+    return routes_of(((SIGN_IN, "GET", ask), (SIGN_IN, "POST", sign_in), ("/sign-out", "POST", sign_out)))
 
 
-def _sign_in_form(wanted: str, fault: str = "", status: int = 200) -> HTMLResponse:
-    return HTMLResponse(
-        render("sign_in.html", call=None, next=wanted, fault=fault), status_code=status, headers=HEADERS
-    )
+def _sign_in_form(fault: str = "", status: int = 200) -> HTMLResponse:
+    shown = render("sign_in.html", call=None, fault=fault)
+    return HTMLResponse(shown, status_code=status, headers=HEADERS)

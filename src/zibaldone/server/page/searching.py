@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -15,7 +14,7 @@ from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.recall.result import CLEAR, NEAREST, Recall
 from zibaldone.server.page.environment import render, source_of, why
-from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
 
@@ -27,15 +26,7 @@ _BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
 _SHOWN_DECISIONS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledPiece:
-    """A part of a recalled text, and the seq of the message that it quotes, or 0, in which shared memory."""
-
-    text: str
-    seq: int = 0
-    scope: str = ""
-
-
+@action("/")
 async def search(call: PageCall) -> Response:
     """Show the passages for a question; without one, the latest sessions."""
     query, filters = _query(call), _filters(call)
@@ -83,6 +74,7 @@ def _narrowed(call: PageCall) -> Filter:
     )
 
 
+@action("/recall")
 async def recall(call: PageCall) -> Response:
     """Show what a model would get, and why or why not."""
     query = _query(call)
@@ -102,26 +94,11 @@ async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
         "budget": budget,
         "clear": CLEAR,
         "recalled": recalled,
-        "pieces": list(pieces_of(recalled)),
         "kept": _some(decisions, kept=True),
         "dropped": _some(decisions, kept=False),
         "seq": seq or "",
         "verdict": await _verdict(call, recalled, seq) if seq else "",
     }
-
-
-def pieces_of(recalled: Recall) -> Iterator[RecalledPiece]:
-    """Split a recalled text into quotations and the text between them."""
-    end = 0
-    for citation in sorted(recalled.citations, key=lambda citation: citation.start):
-        if citation.start < end:  # a unit of several messages: the first is linked
-            continue
-        if citation.start > end:
-            yield RecalledPiece(recalled.text[end : citation.start])
-        yield RecalledPiece(recalled.text[citation.start : citation.end], citation.seq, citation.scope)
-        end = citation.end
-    if end < len(recalled.text):
-        yield RecalledPiece(recalled.text[end:])
 
 
 async def _verdict(call: PageCall, recalled: Recall, seq: int) -> str:
@@ -146,6 +123,7 @@ _HERE = "<!-- here -->"  # not in any text, as texts are escaped
 _LONGEST_QUESTION = 2000  # characters
 
 
+@action("/ask", posts=True, reads=True)
 async def ask(call: PageCall) -> Response:
     """Stream the page, or its part, with each step of the answer as it is made, and the answer."""
     question = field(await call.form(), "question").strip()[:_LONGEST_QUESTION]
@@ -181,11 +159,3 @@ async def ask(call: PageCall) -> Response:
         yield after
 
     return StreamingResponse(parts(), media_type="text/html", headers=HEADERS)
-
-
-ACTIONS = (
-    PageAction("/", search),
-    PageAction("/recall", recall),
-    PageAction("/ask", search),
-    PageAction("/ask", ask, posts=True, reads=True),
-)

@@ -1,29 +1,29 @@
-"""Imports, maintenance, usage, and the choice of a user."""
+"""Imports, maintenance, usage, the choice of a user, and the live view of the gateway."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
+from zibaldone.core import Message
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
+from zibaldone.server.live import SHOWN
 from zibaldone.server.page.environment import count
 from zibaldone.server.page.jobs import Report
 from zibaldone.server.page.messages import VIEWS, in_words
-from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
 # Views that the page maintains: the path to go on at, and what is being done.
@@ -36,12 +36,14 @@ _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
 _SHOWN_REFUSED = 10  # of what an import could not read
 
 
+@action("/import")
 async def import_form(call: PageCall) -> Response:
     """Show the form for a file."""
     call.principal.must_write()
     return call.page("import.html")
 
 
+@action("/import", posts=True)
 async def import_(call: PageCall) -> Response:
     """Import a file in a job."""
     form = await call.form()
@@ -57,7 +59,9 @@ async def import_(call: PageCall) -> Response:
     name = PurePosixPath(upload.filename).name
 
     async def work(progress: Progress) -> Report:
-        async with _saved(upload) as path:
+        with TemporaryDirectory(prefix="zibaldone-import-") as folder:
+            path = Path(folder) / _safe_name(name)
+            await in_thread(_copy, upload, path)
             try:
                 done = await call.memory.user(call.user).import_(path, progress=progress, **options)
             except InvalidImport as error:  # the temporary name means nothing to the user
@@ -84,6 +88,7 @@ def _imported(done: Imported) -> Report:
     return Report(f"{count(done.added, 'message')} added", lines, data=asdict(done))
 
 
+@action("/maintain", posts=True)
 async def maintain(call: PageCall) -> Response:
     """Maintain a view in a job."""
     chosen = field(await call.form(), "view")
@@ -102,6 +107,7 @@ async def maintain(call: PageCall) -> Response:
     return await call.to_job(title, path, work)
 
 
+@action("/jobs/{id}")
 async def job(call: PageCall) -> Response:
     """Show how far a job is, or its report, which can be had as a JSON file."""
     deletions = await call.memory.user(call.user).deletions()
@@ -115,21 +121,11 @@ async def job(call: PageCall) -> Response:
     return call.page("job_state.html" if call.is_fragment else "job.html", job=known)
 
 
-@asynccontextmanager
-async def _saved(upload: UploadFile) -> AsyncIterator[Path]:
-    """Save an upload in a temporary folder, under its own name if that is safe.
-
-    The importer of notes takes title and session from the name; of an unsafe name only the suffix is kept.
-    """
-    folder = Path(await in_thread(tempfile.mkdtemp, prefix="zibaldone-import-"))
-    try:
-        given = PurePosixPath(upload.filename or "")
-        ending = given.suffix if given.suffix[1:].isalnum() and len(given.suffix) < 12 else ""
-        path = folder / (given.name if _SAFE_NAME.fullmatch(given.name) else f"upload{ending}")
-        await in_thread(_copy, upload, path)
-        yield path
-    finally:
-        await in_thread(shutil.rmtree, folder, ignore_errors=True)
+def _safe_name(given: str) -> str:
+    """Return a file's name if it is harmless, else only its ending; notes take title and session from it."""
+    ending = PurePosixPath(given).suffix
+    ending = ending if ending[1:].isalnum() and len(ending) < 12 else ""
+    return given if _SAFE_NAME.fullmatch(given) else f"upload{ending}"
 
 
 def _copy(upload: UploadFile, path: Path) -> None:
@@ -142,6 +138,7 @@ def _copy(upload: UploadFile, path: Path) -> None:
 _SHOWN_USERS = 200
 
 
+@action("/usage")
 async def usage(call: PageCall) -> Response:
     """Show statistics, and the use of models."""
     stats = await call.memory.admin.stats(user=call.user)
@@ -161,6 +158,7 @@ async def usage(call: PageCall) -> Response:
     )
 
 
+@action("/users")
 async def users(call: PageCall) -> Response:
     """List the users to choose from, for a key without a user."""
     call.principal.must_be_admin()
@@ -172,11 +170,20 @@ async def users(call: PageCall) -> Response:
 _MAINTAINED = frozenset({"messages", "notes"})
 
 
-ACTIONS = (
-    PageAction("/import", import_form),
-    PageAction("/import", import_, posts=True),
-    PageAction("/maintain", maintain, posts=True),
-    PageAction("/jobs/{id}", job),
-    PageAction("/usage", usage),
-    PageAction("/users", users),
-)
+@action("/live")
+async def live(call: PageCall) -> Response:
+    """Show the newest requests; to a part of the page that has seen them all, nothing."""
+    watched = call.live
+    mark = watched.mark(call.user) if watched else ""
+    if call.is_fragment and call.text("mark") == mark:
+        return Response(status_code=204, headers=HEADERS)
+    requests = watched.of(call.user) if watched else []
+    held: dict[int, Message | None] = {}
+    for request in requests:
+        for seq in (*request.recalled, *request.searched[:SHOWN], *request.stored[-SHOWN:]):
+            if seq not in held:
+                held[seq] = await call.memory.get(seq, user=call.user)
+    template = "live_requests.html" if call.is_fragment else "live.html"
+    return call.page(
+        template, requests=requests, held=held, shown=SHOWN, mark=mark, is_on=watched is not None
+    )

@@ -202,9 +202,7 @@ async def change_entry(call: RestCall) -> object:
     opened, given = call.memory.user(call.user).profile, call.given
     if [given["text"] is None, given["pinned"] is None, not given["retired"]].count(False) != 1:
         raise InvalidInput("give exactly one of text, pinned and retired")
-    entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
-    if entry is None:
-        raise Problem(404, "no-entry", "the profile has no entry of this id")
+    entry = call.path["id"]
     if given["text"] is not None:
         return await opened.edit(entry, given["text"])
     if given["retired"]:
@@ -214,19 +212,12 @@ async def change_entry(call: RestCall) -> object:
 
 @handles("getTopic")
 async def topic(call: RestCall) -> dict[str, str]:
-    try:
-        return {"id": call.path["id"], "text": await call.run(doc_id=call.path["id"])}
-    except InvalidInput as error:
-        raise Problem(404, "no-topic", "there is no topic document of this id") from error
+    return {"id": call.path["id"], "text": await call.run(doc_id=call.path["id"])}
 
 
 @handles("editTopic")
 async def edit_topic(call: RestCall) -> object:
-    doc_id = call.path["id"]
-    documents = await call.memory.user(call.user).topics.documents()
-    if doc_id not in {document.id for document in documents}:
-        raise Problem(404, "no-topic", "there is no topic document of this id")
-    edited = await call.run(doc_id=doc_id)
+    edited = await call.run(doc_id=call.path["id"])
     return {"edits": len(edited.edits), "conflicts": [conflict.diff for conflict in edited.conflicts]}
 
 
