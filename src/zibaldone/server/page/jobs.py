@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,11 +25,10 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of a job, in words, and as data to download."""
+    """Result of a job, the template that says it in words, and its data to download."""
 
-    heading: str
-    lines: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()  # names and values
+    template: str
+    done: object
     data: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -11,14 +11,13 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
-from zibaldone.engine.forgetting import Receipt, Removed
+from zibaldone.engine.forgetting import Receipt
 from zibaldone.engine.ingest import Progress
-from zibaldone.engine.inspection import ViewStats
 from zibaldone.engine.verification.receipts import to_object
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import ATTACHMENTS
-from zibaldone.server.page.environment import count, moment, source_of
+from zibaldone.server.page.environment import source_of
 from zibaldone.server.page.jobs import Report
 from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
@@ -128,7 +127,6 @@ async def _title(call: PageCall, session: str) -> str:
 
 
 _SHOWN = 8  # messages of a dry run
-_SHOWN_SEQS = 40  # of a receipt
 
 
 @action("/forget")
@@ -151,7 +149,6 @@ async def _dry_run(call: PageCall, chosen: Mapping[str, Any], receipt: Receipt, 
         chosen=chosen,
         title=await _title(call, chosen["session"]) if "session" in chosen else "",
         receipt=receipt,
-        views=in_words(receipt.views),
         messages=[message for message in shown if message],
         fault=fault,
     )
@@ -170,20 +167,7 @@ async def forget(call: PageCall) -> Response:
 
     async def work(_: Progress) -> Report:
         receipt = await call.memory.forget(user=call.user, **chosen)
-        gone = "No file of the memory has the text any more."
-        left = f"Where it may still be: {receipt.remains}."
-        numbers = " ".join(f"#{seq}" for seq in receipt.seqs[:_SHOWN_SEQS])
-        rest = f" and {len(receipt.seqs) - _SHOWN_SEQS} more" if len(receipt.seqs) > _SHOWN_SEQS else ""
-        return Report(
-            f"{count(receipt.messages, 'message')} forgotten",
-            [gone if receipt.purged else left],
-            [
-                ("When", moment(receipt.time)),
-                ("Messages", f"{numbers}{rest}"),
-                *((f"From {name}", words) for name, words in in_words(receipt.views)),
-            ],
-            to_object(receipt),
-        )
+        return Report("forgotten.html", receipt, to_object(receipt))
 
     return await call.to_job("Forgetting", "/", work)
 
@@ -201,38 +185,3 @@ def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
     if isinstance(before, str) and before:
         return {"before": before}
     return {"everything": True} if given.get("everything") == "yes" else {}
-
-
-# Views and what they have made, in words.
-VIEWS = {
-    "messages": "Search",
-    "notes": "Notes",
-    "chunks": "Summaries",
-    "topics": "Topics",
-    "hierarchy": "Themes",
-    "kv": "Kept for a local model",
-}
-_KINDS = {
-    ("messages", "units"): "passage",
-    ("notes", "units"): "note",
-    ("chunks", "chunks"): "summary",
-    ("topics", "documents"): "document",
-    ("topics", "entries"): "entry",
-    ("hierarchy", "episodes"): "episode",
-    ("hierarchy", "semantics"): "fact",
-    ("kv", "blocks"): "block",
-}
-
-
-def in_words(views: Sequence[Removed | ViewStats]) -> list[tuple[str, str]]:
-    """Say what each view has, or has lost; nothing of those that have nothing to show."""
-    made = []
-    for view in views:
-        counts = [
-            count(counted.rows, _KINDS[view.view, counted.kind])
-            for counted in view.counts
-            if counted.rows and (view.view, counted.kind) in _KINDS
-        ]
-        if counts:
-            made.append((VIEWS[view.view], ", ".join(counts)))
-    return made

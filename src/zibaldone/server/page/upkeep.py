@@ -16,13 +16,10 @@ from starlette.responses import Response
 
 from zibaldone.core import Message
 from zibaldone.core.threads import in_thread
-from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.server.live import SHOWN
-from zibaldone.server.page.environment import count
 from zibaldone.server.page.jobs import Report
-from zibaldone.server.page.messages import VIEWS, in_words
 from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
@@ -33,7 +30,6 @@ _VIEWS = {
     "all": ("/usage", "Reading what is new"),
 }
 _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
-_SHOWN_REFUSED = 10  # of what an import could not read
 
 
 @action("/import")
@@ -67,25 +63,9 @@ async def import_(call: PageCall) -> Response:
             except InvalidImport as error:  # the temporary name means nothing to the user
                 raise InvalidImport(str(error).replace(str(path), name)) from error
             refused = tuple(replace(one, where=one.where.replace(str(path), name)) for one in done.refused)
-            return _imported(replace(done, refused=refused))
+            return Report("imported.html", replace(done, refused=refused), asdict(done))
 
     return await call.to_job(f"Importing {name}", "/sessions", work)
-
-
-def _imported(done: Imported) -> Report:
-    lines = [f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}."]
-    if done.read > done.added:
-        lines.append(f"{count(done.read - done.added, 'message')} known already.")
-    if done.changed:
-        lines.append(f"{count(done.changed, 'message')} changed since: kept as first stored.")
-    lines += done.notes
-    if done.refusals:
-        lines.append(f"{done.refusals} could not be read:")
-        lines += (
-            ": ".join(filter(None, (refused.conversation, refused.where, refused.why)))
-            for refused in done.refused[:_SHOWN_REFUSED]
-        )
-    return Report(f"{count(done.added, 'message')} added", lines, data=asdict(done))
 
 
 @action("/maintain", posts=True)
@@ -99,8 +79,7 @@ async def maintain(call: PageCall) -> Response:
     async def work(progress: Progress) -> Report:
         views = None if chosen == "all" else [chosen]
         done = await call.memory.maintain(user=call.user, views=views, progress=progress)
-        behind = [f"{VIEWS.get(lagging.view, lagging.view)}: {lagging.reason}" for lagging in done.behind]
-        return Report(f"{count(done.messages, 'message')} read", behind)
+        return Report("maintained.html", done)
 
     if job := call.jobs.running(call.user, path):
         return call.see(f"/jobs/{job.id}")
@@ -144,14 +123,13 @@ async def usage(call: PageCall) -> Response:
     stats = await call.memory.admin.stats(user=call.user)
     by_view: dict[str, Counter[str]] = {}
     for line in stats.usage:
-        sums = by_view.setdefault(VIEWS.get(line.view, "Answers"), Counter())
+        sums = by_view.setdefault(line.view, Counter())
         for name in ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms"):
             sums[name] += getattr(line, name)
     return call.page(
         "usage.html",
         stats=stats,
         may_see_size=call.principal.user is None,  # the folder has other users' data
-        made=in_words(stats.views),
         by_view=sorted(by_view.items()),
         behind=max((view.lag for view in stats.views if view.view in _MAINTAINED), default=0),
         job=call.jobs.running(call.user, "/usage"),
