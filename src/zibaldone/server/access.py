@@ -58,7 +58,7 @@ class Principal:
                 raise Problem(403, "other-user", f"this {whose} is for another user's memory")
             return self.user
         if not user:
-            raise Problem(400, "no-user", "say whose memory: add the parameter user")
+            raise Problem(400, "no-user", "say whose memory: the parameter user, by MCP X-Memory-User")
         return user
 
     def which_agent(self, agent: str | None) -> str | None:

@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from zibaldone.api.aio import AsyncMemory, wrapped
-from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra
 
@@ -43,7 +42,7 @@ from zibaldone.server.page.page_auth import PageServices, answered
 from zibaldone.server.problems import problem_of
 from zibaldone.server.rest import rest_routes
 from zibaldone.server.settings import ServerSettings
-from zibaldone.server.watching import count_again, watching
+from zibaldone.server.watching import watching
 
 if TYPE_CHECKING:
     from zibaldone.server.mcp.serving import McpPart
@@ -74,9 +73,8 @@ def create_app(
             if pool is not None:
                 stack.push_async_callback(pool.close)
                 await pool.start()
-            counting = [count_again(memory, metrics)] if otel() else []
             noting = repeatedly(keys.note_used, "when keys were used could not be noted")
-            for chore in (noting, sync_caches(wrapped(memory)), *counting):
+            for chore in (noting, sync_caches(wrapped(memory))):
                 stack.callback(asyncio.create_task(chore).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())

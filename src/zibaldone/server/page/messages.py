@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,6 @@ from zibaldone.server.problems import Problem
 _SESSIONS, _MESSAGES = 40, 40  # on a page
 _TITLED = 3  # sessions beside the passages of a search
 _BEFORE = 5  # messages before the one that a link leads to
-_LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
 
 
@@ -86,16 +85,8 @@ async def message(call: PageCall) -> Response:
         versions=versions,
         attachments=attachments,
         metadata=written[:_LONGEST_METADATA],
-        says_now=_editable(held, versions),
+        editor=EDITOR,
     )
-
-
-def _editable(held: Message, versions: Sequence[Message]) -> str | None:
-    """Return the text for the form that corrects a message; None for an edit, and for a text too long."""
-    if held.role == EDITOR and not held.corrects:
-        return None
-    now = versions[-1].content if versions else held.content
-    return now if len(now) <= _LONGEST_EDITED else None
 
 
 @action("/message/{seq:int}/text", shares=True)

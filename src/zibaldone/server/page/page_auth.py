@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from starlette.datastructures import FormData
@@ -27,6 +27,7 @@ from zibaldone.server.page.environment import render
 from zibaldone.server.page.jobs import Jobs, Report
 from zibaldone.server.problems import FOR_PROGRAMS, Problem
 
+T = TypeVar("T")
 SIGN_IN = "/sign-in"
 # Only our own scripts and styles, nothing of other origins, no framing. Nothing is cached by the browser, or
 # forgotten messages could still be seen.
@@ -101,6 +102,11 @@ class PageCall(PageServices):
         """Return a query parameter as a number from 1 to `most`; the default if it is none."""
         given = self.text(name)
         return min(int(given), most) if given.isdecimal() and len(given) < 19 and int(given) else default
+
+    def part(self, things: Sequence[T], step: int) -> dict[str, Any]:
+        """Return the things that a page of a list shows, `step` from the parameter skip on, and its place."""
+        skip = self.number("skip", 0, most=10**9)
+        return {"shown": things[skip : skip + step], "skip": skip, "step": step, "total": len(things)}
 
     def day(self, name: str, *, end: bool = False) -> datetime | None:
         """Return a query parameter as the beginning of a day, or its end. Raises InvalidInput."""

@@ -7,13 +7,12 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from zibaldone.core import Decision
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
-from zibaldone.recall.result import CLEAR, NEAREST, Recall
-from zibaldone.server.page.environment import render, source_of, why
+from zibaldone.recall.result import CLEAR, NEAREST
+from zibaldone.server.page.environment import render, source_of
 from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
@@ -23,7 +22,6 @@ _FILTERS = ("since", "until", "role", "source", "session")
 _ROLES = {"user": "me", "assistant": "the assistant"}
 _RECENT = 12  # sessions on a first page without a question
 _BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
-_SHOWN_DECISIONS = 60
 
 
 @action("/")
@@ -89,30 +87,15 @@ async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     seq = call.number("seq", 0, most=2**62)
     recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
     call.metrics.recalled(recalled.tokens)
-    decisions = recalled.trace.decisions
+    of_seq = (d for d in recalled.trace.decisions if seq in d.evidence.sources and not d.evidence.scope)
     return {
         "budget": budget,
         "clear": CLEAR,
         "recalled": recalled,
-        "kept": _some(decisions, kept=True),
-        "dropped": _some(decisions, kept=False),
-        "seq": seq or "",
-        "verdict": await _verdict(call, recalled, seq) if seq else "",
+        "seq": seq,
+        "of_seq": next(of_seq, None),
+        "is_there": bool(seq) and await call.memory.get(seq, user=call.user) is not None,
     }
-
-
-async def _verdict(call: PageCall, recalled: Recall, seq: int) -> str:
-    """Say why a message of the user is in a recall, or is not."""
-    for decision in recalled.trace.decisions:
-        if seq in decision.evidence.sources and not decision.evidence.scope:
-            return f"Message {seq} {'is in' if decision.kept else 'was left out'}: {why(decision)}."
-    if await call.memory.get(seq, user=call.user) is None:
-        return f"There is no message {seq}."
-    return f"Message {seq} is not among those that fit the question best."
-
-
-def _some(decisions: tuple[Decision, ...], *, kept: bool) -> list[Decision]:
-    return [decision for decision in decisions if decision.kept is kept][:_SHOWN_DECISIONS]
 
 
 def _query(call: PageCall) -> str:

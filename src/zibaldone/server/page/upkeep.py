@@ -131,8 +131,7 @@ async def usage(call: PageCall) -> Response:
         stats=stats,
         may_see_size=call.principal.user is None,  # the folder has other users' data
         by_view=sorted(by_view.items()),
-        behind=max((view.lag for view in stats.views if view.view in _MAINTAINED), default=0),
-        job=call.jobs.running(call.user, "/usage"),
+        behind=max((view.lag for view in stats.views if view.view in ("messages", "notes")), default=0),
     )
 
 
@@ -143,9 +142,6 @@ async def users(call: PageCall) -> Response:
     known, words = await call.memory.users(), call.text("words").casefold()
     matching = [name for name in known if words in name.casefold()]
     return call.page("users.html", users=matching[:_SHOWN_USERS], total=len(matching), words=words)
-
-
-_MAINTAINED = frozenset({"messages", "notes"})
 
 
 @action("/live")

@@ -28,19 +28,11 @@ _EDITS = "topics"
 @action("/topics")
 async def topics(call: PageCall) -> Response:
     """List the topic documents that a model has written."""
-    skip = call.number("skip", 0, most=10**9)
     usage = (await call.memory.admin.stats(user=call.user)).usage
     # An answer that was given up took two calls, one to repair it.
     is_made = any(line.view == "topics" and line.calls > 2 * line.degraded for line in usage)
     lines = await call.memory.user(call.user).topics.catalogue() if is_made else []
-    return call.page(
-        "topics.html",
-        lines=lines[skip : skip + _SHOWN_TOPICS],
-        total=len(lines),
-        skip=skip,
-        step=_SHOWN_TOPICS,
-        job=call.jobs.running(call.user, "/topics"),
-    )
+    return call.page("topics.html", **call.part(lines, _SHOWN_TOPICS))
 
 
 @action("/topics/{id}")
@@ -103,17 +95,8 @@ async def themes(call: PageCall) -> Response:
     is_made = any(episode.made_by for episode in await call.memory.user(call.user).episodes())
     held = await call.memory.user(call.user).themes() if is_made else []
     held.sort(key=lambda theme: (-len(theme.semantics), theme.id))
-    skip = call.number("skip", 0, most=10**9)
-    shown = held[skip : skip + _SHOWN_THEMES]
-    return call.page(
-        "themes.html",
-        themes=shown,
-        names=await _names(call, shown),
-        total=len(held),
-        skip=skip,
-        step=_SHOWN_THEMES,
-        job=call.jobs.running(call.user, "/themes"),
-    )
+    part = call.part(held, _SHOWN_THEMES)
+    return call.page("themes.html", names=await _names(call, part["shown"]), **part)
 
 
 @action("/themes/{id:int}")
@@ -123,17 +106,14 @@ async def theme(call: PageCall) -> Response:
     chosen = held.get(call.request.path_params["id"])
     if chosen is None:
         raise Problem(404, "no-theme", "there is no theme of this number")
-    skip = call.number("skip", 0, most=10**9)
     near = [held[other] for other in chosen.near if other in held]
     facts = sorted(chosen.semantics, key=lambda fact: (fact.time, fact.id), reverse=True)
     return call.page(
         "theme.html",
         theme=chosen,
         names=await _names(call, [chosen, *near]),
-        facts=facts[skip : skip + _SHOWN_FACTS],
-        skip=skip,
-        step=_SHOWN_FACTS,
         near=near,
+        **call.part(facts, _SHOWN_FACTS),
     )
 
 
@@ -187,7 +167,7 @@ _SHOWN_ENTRIES = 100
 @action("/profile")
 async def profile(call: PageCall) -> Response:
     """Show entries by kind, the pinned and the newest first; those that no longer hold last."""
-    skip, places = call.number("skip", 0, most=10**9), list(_GROUPS)
+    places = list(_GROUPS)
 
     def place(entry: UserNote) -> str:
         if entry.retired or not entry.holds:
@@ -196,12 +176,11 @@ async def profile(call: PageCall) -> Response:
 
     entries = await call.memory.user(call.user).profile.entries()
     entries.sort(key=lambda e: (places.index(place(e)), not e.pinned, -e.time.timestamp(), e.id))
+    part = call.part(entries, _SHOWN_ENTRIES)
     return call.page(
         "profile.html",
-        groups=[(kind, list(some)) for kind, some in groupby(entries[skip : skip + _SHOWN_ENTRIES], place)],
-        total=len(entries),
-        skip=skip,
-        step=_SHOWN_ENTRIES,
+        groups=[(kind, list(some)) for kind, some in groupby(part["shown"], place)],
+        **part,
         texts={entry.id: entry.text for entry in entries},
         names=_GROUPS,
         headings=_HEADINGS,

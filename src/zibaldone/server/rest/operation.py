@@ -40,11 +40,6 @@ class RestCall:
         """The user of the request. Raises a Problem where it names nobody, or another than the key's user."""
         return self.principal.whose(self.given.get("user"))
 
-    @property
-    def user_or_all(self) -> str | None:
-        """The user of the request, or None for all users, to a key that may name any."""
-        return None if self.principal.user is None and self.given.get("user") is None else self.user
-
     def options(self) -> dict[str, Any]:
         """The method's options; those of a key of one agent are narrowed to its messages."""
         given = dict(self.given)
@@ -59,7 +54,8 @@ class RestCall:
         options = {**self.options(), **changed}
         if self.operation.whose == "none":
             return await self.operation.bound(self.memory, None)(**options)
-        user = self.user if self.operation.whose == "user" else self.user_or_all
+        of_all = self.operation.whose == "all" and self.principal.user is None and self.given["user"] is None
+        user = None if of_all else self.user
         return await self.operation.bound(self.memory, user)(**options)
 
     async def page(self, things: str, place: Callable[[Any], object]) -> Mapping[str, object]:
