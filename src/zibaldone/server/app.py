@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
 
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
-from zibaldone.server.chores import freeze_objects, repeatedly, sync_caches
+from zibaldone.server.chores import freeze_objects, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import ImpatientProtocol, Limits
@@ -73,9 +73,7 @@ def create_app(
             if pool is not None:
                 stack.push_async_callback(pool.close)
                 await pool.start()
-            noting = repeatedly(keys.note_used, "when keys were used could not be noted")
-            for chore in (noting, sync_caches(wrapped(memory))):
-                stack.callback(asyncio.create_task(chore).cancel)
+            stack.callback(asyncio.create_task(sync_caches(wrapped(memory))).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
             stack.push_async_callback(jobs.stop)

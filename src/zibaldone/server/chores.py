@@ -7,8 +7,6 @@ import ctypes
 import gc
 import logging
 import platform
-from collections.abc import Callable
-from functools import partial
 
 from zibaldone.api.memory import Memory
 from zibaldone.core.threads import in_thread
@@ -35,23 +33,17 @@ def freeze_objects() -> None:
     gc.freeze()
 
 
-async def repeatedly(work: Callable[[], object], failure: str, every_s: float = _EVERY_S) -> None:
-    """Work in a thread at intervals, until cancelled or the memory is closed; log a failure of storage."""
-    while True:
-        await asyncio.sleep(every_s)
-        try:
-            await in_thread(work)
-        except ClosedMemory:
-            return
-        except StorageError as error:
-            _logger.warning("%s (%s)", failure, type(error).__name__)
-
-
 async def sync_caches(memory: Memory, every_s: float = _EVERY_S) -> None:
-    """Clear caches after another process has forgotten something.
+    """Clear caches after another process has forgotten something, until cancelled or the memory is closed.
 
     Recalls are correct without it, as they read the user's counters. It removes forgotten texts of users who
     never recall again from this process's memory.
     """
-    clear = partial(clear_caches_if_stale, memory._database)  # noqa: SLF001 - not public
-    await repeatedly(clear, "forgettings of other processes could not be read", every_s)
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            await in_thread(clear_caches_if_stale, memory._database)  # noqa: SLF001 - not public
+        except ClosedMemory:
+            return
+        except StorageError as error:
+            _logger.warning("forgettings of other processes could not be read (%s)", type(error).__name__)

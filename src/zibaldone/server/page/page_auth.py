@@ -130,13 +130,11 @@ class PageCall(PageServices):
 
     async def titles_of(self, passages: Sequence[Evidence]) -> Mapping[tuple[str, str], str]:
         """Return the titles of passages' sessions by shared memory and name."""
-        return {
-            (scope, session): title
-            for scope in {passage.scope for passage in passages}
-            for session, title in (
-                await self.titles((unit.session for unit in passages if unit.scope == scope), scope)
-            ).items()
-        }
+        titles: dict[tuple[str, str], str] = {}
+        for scope in {passage.scope for passage in passages}:
+            held = await self.titles((unit.session for unit in passages if unit.scope == scope), scope)
+            titles |= {(scope, session): title for session, title in held.items()}
+        return titles
 
     def href(self, path: str, **parameters: object) -> str:
         """Return a link of the page, with the user if the key has none."""
@@ -154,8 +152,7 @@ class PageCall(PageServices):
     ) -> RedirectResponse:
         """Start a job, and redirect to its page, which has its report."""
         deletions = await self.memory.user(self.user).deletions()
-        started = self.jobs.start(self.user, title, path, work, deletions)
-        await self.jobs.wait_briefly(started)
+        started = await self.jobs.start(self.user, title, path, work, deletions)
         return self.see(f"/jobs/{started.id}")
 
     def see(self, path: str, at: str = "", **parameters: object) -> RedirectResponse:
