@@ -308,12 +308,6 @@ OPERATIONS: tuple[Operation, ...] = (
              _flag("everything", "all that is known of the user"),
              _flag("confirm", "true: really delete it"))),)),
     Operation(
-        "verifyForgotten", "admin.verify", "Look whether anything is left of forgotten messages, in any table or file.",
-        (Parameter("seqs", "seqs", "", (), None, 10_000), Parameter("texts", "texts", "", (), None, 100_000)),
-        "admin",
-        rest=Rest("POST", "verify", "Verification", body="Verify",
-                  example={"body": {"seqs": [1], "texts": ["I moved to Lisbon in May."]}})),
-    Operation(
         "recall", "recall",
         "Recall the evidence for a question: cited, in the order of time, within a budget of tokens.",
         (_text("query", "What to remember.", flags="QUESTION"),
@@ -438,13 +432,6 @@ OPERATIONS: tuple[Operation, ...] = (
                Tool("topics_search", "Search topic documents by words"),
                Tool("topics_list_docs", "List topic documents"),
                Tool("topics_read_lines", "Read lines of a topic document"))),
-    Operation(
-        "editTopic", "user.topics.edit", "Take over one topic document's edited text.",
-        (_text("text", "", REQUIRED, least=1, door="rest"),
-         _text("before", "As it was when the edit began: what changed since is a conflict.", door="rest")),
-        "write",
-        rest=Rest("PUT", "topics/{id}", "TopicEdited", body="TopicText", problems=(404,),
-                  example={"path": {"id": "topic-0001"}, "body": {"text": "Ann lives in Lisbon."}})),
     Operation(
         "exportTopics", "user.topics.export", "Write the documents as a folder of Markdown files, with an index.",
         (Parameter("folder", "folder", "New, empty, or an earlier export.", REQUIRED, flags="DIR"),),

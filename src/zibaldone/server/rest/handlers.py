@@ -127,12 +127,6 @@ async def _check_own(call: RestCall, user: str) -> None:
             raise Problem(403, kind, f"{only}, not all of these")
 
 
-@handles("verifyForgotten")
-async def verify(call: RestCall) -> object:
-    seqs, texts = tuple(call.given["seqs"]), tuple(call.given["texts"])
-    return await call.memory.admin.verify(Receipt(call.user, False, seqs, (), purged=True, texts=texts))
-
-
 @handles("recall")
 async def recall(call: RestCall) -> object:
     messages = call.given["messages"]
@@ -213,12 +207,6 @@ async def change_entry(call: RestCall) -> object:
 @handles("getTopic")
 async def topic(call: RestCall) -> dict[str, str]:
     return {"id": call.path["id"], "text": await call.run(doc_id=call.path["id"])}
-
-
-@handles("editTopic")
-async def edit_topic(call: RestCall) -> object:
-    edited = await call.run(doc_id=call.path["id"])
-    return {"edits": len(edited.edits), "conflicts": [conflict.diff for conflict in edited.conflicts]}
 
 
 @handles("getStats")
