@@ -135,14 +135,10 @@ def test_the_profile(told):
     problem(told.patch("/v1/memory/profile/9.9", params=ANN, json={"pinned": True}), 404, "unknown-name")
 
 
-def test_a_topic_document_is_edited(told):
-    """By its text, and what it was before."""
+def test_a_topic_document_is_read(told):
+    """By its id."""
     told.post("/v1/memory/maintain", params=ANN, json={"views": ["topics"]})
-    path = "/v1/memory/topics/topic-0001"
-    text = told.get(path, params=ANN).json()["text"]
-    edited = text.replace("Lisbon", "Porto").replace("Rex", "Max")
-    assert told.put(path, params=ANN, json={"text": edited, "before": text}).json()["edits"]
-    assert text != told.get(path, params=ANN).json()["text"]
+    assert "Lisbon" in told.get("/v1/memory/topics/topic-0001", params=ANN).json()["text"]
     problem(told.get("/v1/memory/topics/topic-9999", params=ANN), 404, "unknown-name")
 
 
