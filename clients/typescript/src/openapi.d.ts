@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 811846bf2178377ca3c0a05908205a0049192e8f1401a58fa334eb8e1303ef24
+// Made by 'npm run generate' of the OpenAPI document with the digest 25b04f46d11ce16c9bcf38c71c48906e2f65161a599a5ca0e66c730bf2b6b4c1
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -2230,15 +2230,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Added"];
-                };
-            };
             /** @description Stored. */
             201: {
                 headers: {

@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 811846bf2178377ca3c0a05908205a0049192e8f1401a58fa334eb8e1303ef24
+// Made by 'npm run generate' of the OpenAPI document with the digest 25b04f46d11ce16c9bcf38c71c48906e2f65161a599a5ca0e66c730bf2b6b4c1
 /** @type {Record<import("./types.js").Operation, [method: string, path: string, inUrl: string[]]>} */
 export const ROUTES = {
   ask: ["POST","/v1/memory/ask",["user"]],

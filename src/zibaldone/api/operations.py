@@ -59,7 +59,7 @@ class Rest:
     body: str = ""  # the name of the request's shape; "": all parameters are in the URL
     in_url: tuple[str, ...] = ()  # parameters that are there although there is a body
     body_may_be_missing: bool = False
-    statuses: tuple[int, ...] = (200,)
+    status: int = 200
     problems: tuple[int, ...] = ()  # that only this operation has
     streams: str = ""  # the media type of a 200 that is no JSON
     asks: bool = False  # it reads alone: given up when its client is gone
@@ -201,7 +201,7 @@ OPERATIONS: tuple[Operation, ...] = (
          _text("by", "Into a shared memory: the user who writes.", door="cli"),
          _text("time", "When: ISO 8601, else UTC now.", **_HERE)),
         "write", agents="narrows",
-        rest=Rest("POST", "messages", "Added", body="AddMessages", statuses=(201, 200), problems=(409,),
+        rest=Rest("POST", "messages", "Added", body="AddMessages", status=201, problems=(409,),
                   example={"body": {"session": "chat-7", "messages": _TALK}}),
         cli=Cli("add"),
         tools=(Tool(
@@ -255,7 +255,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Correct a message: a new one of the role editor takes its place, and the log keeps both.",
         (_AGENT, _text("content", "", REQUIRED), Parameter("metadata", "object")),
         "write", agents="narrows",
-        rest=Rest("PATCH", "messages/{id:path}", "Message", body="Correction", in_url=("agent",), statuses=(201,),
+        rest=Rest("PATCH", "messages/{id:path}", "Message", body="Correction", in_url=("agent",), status=201,
                   problems=(404,),
                   example={"path": {"id": "chat-7/1"}, "body": {"content": "I moved to Lisbon in April."}})),
     Operation(
@@ -397,7 +397,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="--kind -k", choices=NOTE_KINDS),
          Parameter("text", "words", "What holds.", REQUIRED, flags="TEXT")),
         "write",
-        rest=Rest("POST", "profile", "ProfileEntry", body="NewEntry", statuses=(201,),
+        rest=Rest("POST", "profile", "ProfileEntry", body="NewEntry", status=201,
                   example={"body": {"kind": "constraint", "text": "No nuts."}}),
         cli=Cli("notes add", defaults={"kind": "fact"})),
     Operation(

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from zibaldone import __version__
 from zibaldone.core import AGENT, EDITOR, OWNERS_WORDS, Decision, Evidence, Message
@@ -74,11 +73,6 @@ def why(decision: Decision) -> str:
     return fit if decision.kept else f"{fit}, and no room was left"
 
 
-def marked(text: str, query: str) -> Markup:
-    """Escape a text and put the words of a query into <mark>."""
-    return Highlighter(query).marked(text)
-
-
 def source_of(thing: Message | Evidence) -> str:
     """Return where a message or a passage came from, one of SOURCES; "" where nothing says so."""
     own_id = (thing.ids[0] if thing.ids else "") if isinstance(thing, Evidence) else thing.id or ""
@@ -118,8 +112,9 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_FILTERS = (count, day, marked, moment, said_by, short, source_of, topic_title, why, word_count)
+_FILTERS = (count, day, moment, said_by, short, source_of, topic_title, why, word_count)
 _ENVIRONMENT.filters |= {function.__name__: function for function in _FILTERS} | {"markdown": rendered}
+_ENVIRONMENT.filters["marked"] = lambda text, question: Highlighter(question).marked(text)
 _ENVIRONMENT.globals |= {"version": __version__, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 
 

@@ -16,7 +16,6 @@ from zibaldone.text.words import STOP_WORDS, term_of, terms, words
 _DEEPEST = 60  # levels of quotes and lists; what is below is left out by the parser
 _OPTIONS = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
 # Tags stay text. Indented lines, and lines above dashes, are people's own more often than they are Markdown.
-_WITHOUT_TABLES = MarkdownIt("commonmark", _OPTIONS).disable(["code", "lheading", "reference"])
 _MARKDOWN = MarkdownIt("commonmark", _OPTIONS).disable(["code", "lheading", "reference"])
 _MARKDOWN.enable(["table", "strikethrough"])
 _TAGS = "a blockquote br code em hr li mark ol p pre s strong table tbody td th thead tr ul"
@@ -58,11 +57,11 @@ def rendered(text: str, question: str = "") -> Markup:
     """Render the Markdown of a text, with the words of a question in <mark>.
 
     A heading is a paragraph, as the page has its own; an image is a link, so that nothing is loaded from
-    elsewhere. A text full of signs, or nested too deeply, is shown as it is.
+    elsewhere. A text full of signs or cells, or nested too deeply, is shown as it is.
     """
     marked = Highlighter(question).marked
-    markdown = _WITHOUT_TABLES if _cells(text) > _MOST_CELLS else _MARKDOWN
-    tokens = markdown.parse(text) if sum(map(text.count, _SIGNS)) <= _MOST_SIGNS else []
+    takes_long = sum(map(text.count, _SIGNS)) > _MOST_SIGNS or _cells(text) > _MOST_CELLS
+    tokens = [] if takes_long else _MARKDOWN.parse(text)
     if not tokens or any(token.level >= _DEEPEST - 2 for token in tokens):
         return Markup("<p>{}</p>").format(Markup("<br>\n").join(map(marked, text.strip().splitlines())))
     for token in chain(tokens, *(token.children or () for token in tokens)):
@@ -79,7 +78,7 @@ def rendered(text: str, question: str = "") -> Markup:
         elif token.type == "image":
             caption, address = marked(token.content.strip() or "image"), escape(token.attrs.get("src", ""))
             token.type, token.content = "html_inline", f'<a href="{address}">{caption}</a>'
-    html = markdown.renderer.render(tokens, markdown.options, {})
+    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     return Markup(_CLEANER.clean(html))  # noqa: S704 - cleaned
 
 

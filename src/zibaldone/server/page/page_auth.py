@@ -83,12 +83,6 @@ class PageCall(PageServices):
         is_theirs = self.principal.user is None and self.principal.key_id is not None
         return self.user if is_theirs else "You"
 
-    def has(self, path: str) -> bool:
-        """True if the menu shows a part: its model, its gateway or the right to it is there."""
-        if path in ("/topics", "/themes"):
-            return self.memory.admin.can_ask
-        return {"/import": not self.principal.read_only, "/live": self.live is not None}.get(path, True)
-
     @property
     def is_fragment(self) -> bool:
         """True if htmx requests a part of the page."""

@@ -18,7 +18,7 @@ from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import Problem, problem_of
-from zibaldone.server.rest.operation import Reply, RestCall, handles
+from zibaldone.server.rest.operation import RestCall, handles
 from zibaldone.server.rest.shapes import RESULTS, OutputShape
 from zibaldone.server.stepwise import stepwise
 
@@ -26,7 +26,7 @@ _EXPORT_PAGE = 500  # messages that are in memory at once
 
 
 @handles("addMessages")
-async def add(call: RestCall) -> Reply:
+async def add(call: RestCall) -> object:
     messages = call.given["messages"]
     for message in messages:
         call.principal.which_agent(_agent_in(message.metadata))
@@ -36,7 +36,7 @@ async def add(call: RestCall) -> Reply:
     stored = await call.run(messages=[message.given() for message in messages], by=call.principal.by)
     last_seq = newest[-1].seq if newest else 0
     new = len({message.seq for message in stored if message.seq > last_seq})
-    return Reply({"messages": stored, "new": new}, 201 if new else 200)
+    return {"messages": stored, "new": new}
 
 
 @handles("listMessages")

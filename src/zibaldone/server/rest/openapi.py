@@ -140,15 +140,12 @@ def _not_null(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(rest: Rest) -> dict[str, Any]:
-    responses: dict[str, Any] = {
-        str(status): {"description": _MEANING[status], "content": {}} for status in rest.statuses
-    }
+    content: dict[str, Any] = {}
     if rest.streams:
-        schema = {"type": "string", "description": "JSON, a line each."}
-        responses["200"]["content"][rest.streams] = {"schema": schema}
+        content[rest.streams] = {"schema": {"type": "string", "description": "JSON, a line each."}}
     if rest.result:
-        for response in responses.values():
-            response["content"]["application/json"] = {"schema": _reference(RESULTS[rest.result])}
+        content["application/json"] = {"schema": _reference(RESULTS[rest.result])}
+    responses: dict[str, Any] = {str(rest.status): {"description": _MEANING[rest.status], "content": content}}
     problem = {MEDIA_TYPE: {"schema": _reference(ProblemJson)}}
     for status in sorted({*_ALWAYS, *(_WITH_BODY if rest.body else (400,)), *rest.problems}):
         responses[str(status)] = {"description": _MEANING[status], "content": problem}

@@ -66,21 +66,13 @@ class RestCall:
         return {things: page, "next": place(page[-1]) if len(listed) > limit else None}
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A result with another status than the operation's first."""
-
-    result: object
-    status: int
-
-
 Handle = Callable[[RestCall], Coroutine[Any, Any, object]]
 H = TypeVar("H", bound=Handle)
 HANDLERS: dict[str, Handle] = {}  # by the operation's name, of those that do more than call their method
 
 
 def handles(name: str) -> Callable[[H], H]:
-    """Register the function that handles an operation; it gives the result, a Reply or a Response."""
+    """Register the function that handles an operation; it gives the result, or a Response."""
 
     def register(handle: H) -> H:
         HANDLERS[name] = handle
@@ -116,10 +108,9 @@ async def answer(operation: Operation, memory: AsyncMemory, metrics: Metrics, re
         answered = await answering
     if isinstance(answered, Response):
         return answered
-    reply = answered if isinstance(answered, Reply) else Reply(answered, operation.rest.statuses[0])
-    result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
+    result = {operation.rest.key: answered} if operation.rest.key else answered
     content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
-    return Response(content, status_code=reply.status, media_type="application/json")
+    return Response(content, status_code=operation.rest.status, media_type="application/json")
 
 
 def _check_shared(operation: Operation, principal: Principal) -> None:
