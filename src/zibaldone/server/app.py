@@ -163,11 +163,9 @@ def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.
     threading.Thread(target=freeze_objects, name="zibaldone-freezing", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}
-    before = {number: signal.signal(number, handler) for number, handler in ended.items()}
+    before = signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises a signal again at its end
     try:
-        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
+        with suppress(KeyboardInterrupt):
             server_of(app, settings).run(sockets=[bound])
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, before)

@@ -79,23 +79,21 @@ async def recall(call: PageCall) -> Response:
     template = "recall.html" if call.is_fragment else "recall_page.html"
     if not query:
         return call.page(template, query="")
-    return call.page(template, query=query, **await _recalled(call, query))
-
-
-async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
     seq = call.number("seq", 0, most=2**62)
     recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
     call.metrics.recalled(recalled.tokens)
     of_seq = (d for d in recalled.trace.decisions if seq in d.evidence.sources and not d.evidence.scope)
-    return {
-        "budget": budget,
-        "clear": CLEAR,
-        "recalled": recalled,
-        "seq": seq,
-        "of_seq": next(of_seq, None),
-        "is_there": bool(seq) and await call.memory.get(seq, user=call.user) is not None,
-    }
+    return call.page(
+        template,
+        query=query,
+        budget=budget,
+        clear=CLEAR,
+        recalled=recalled,
+        seq=seq,
+        of_seq=next(of_seq, None),
+        is_there=bool(seq) and await call.memory.get(seq, user=call.user) is not None,
+    )
 
 
 def _query(call: PageCall) -> str:
