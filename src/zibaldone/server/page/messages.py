@@ -11,7 +11,6 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
-from zibaldone.engine.forgetting import Receipt
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.verification.receipts import to_object
 from zibaldone.errors import InvalidInput
@@ -124,24 +123,16 @@ _SHOWN = 8  # messages of a dry run
 async def preview_forget(call: PageCall) -> Response:
     """Show a dry run of what is chosen; or the form to choose."""
     chosen = _selected(call.request.query_params)
-    if not chosen and call.text("ticked"):
-        raise InvalidInput("no message is ticked: go back, and tick those that are to be forgotten")
     if not chosen:
         return call.page("forget.html")
     receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
-    return await _dry_run(call, chosen, receipt)
-
-
-async def _dry_run(call: PageCall, chosen: Mapping[str, Any], receipt: Receipt, fault: str = "") -> Response:
     shown = [await call.memory.get(seq, user=call.user) for seq in receipt.seqs[:_SHOWN]]
     return call.page(
         "forget_look.html",
-        status=422 if fault else 200,
         chosen=chosen,
         title=await _title(call, chosen["session"]) if "session" in chosen else "",
         receipt=receipt,
         messages=[message for message in shown if message],
-        fault=fault,
     )
 
 
@@ -153,8 +144,7 @@ async def forget(call: PageCall) -> Response:
     if not chosen:
         raise InvalidInput("choose what is to be forgotten")
     if "everything" in chosen and field(form, "name").strip() != call.user:
-        receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
-        return await _dry_run(call, chosen, receipt, f"Type the name {call.user} to forget everything.")
+        raise InvalidInput(f"nothing was forgotten: go back, and type the name {call.user}")
 
     async def work(_: Progress) -> Report:
         receipt = await call.memory.forget(user=call.user, **chosen)

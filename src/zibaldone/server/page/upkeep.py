@@ -63,7 +63,8 @@ async def import_(call: PageCall) -> Response:
             except InvalidImport as error:  # the temporary name means nothing to the user
                 raise InvalidImport(str(error).replace(str(path), name)) from error
             refused = tuple(replace(one, where=one.where.replace(str(path), name)) for one in done.refused)
-            return Report("imported.html", replace(done, refused=refused), asdict(done))
+            done = replace(done, refused=refused)
+            return Report("imported.html", done, asdict(done))
 
     return await call.to_job(f"Importing {name}", "/sessions", work)
 
