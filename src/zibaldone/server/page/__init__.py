@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from starlette.routing import BaseRoute, Mount
+from starlette.responses import RedirectResponse
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from zibaldone.server.border import routes_of
@@ -28,4 +29,5 @@ def page_routes(services: PageServices, keys: KeyStore) -> Sequence[BaseRoute]:
         for action in ACTIONS
     )
     static = Mount("/static", StaticFiles(packages=[("zibaldone.server.page", "static")]))
-    return [static, *sign_in_routes(keys), *routes_of(endpoints)]
+    icon = Route("/favicon.ico", lambda _: RedirectResponse("/static/mark.svg"))  # of pages without HTML
+    return [static, icon, *sign_in_routes(keys), *routes_of(endpoints)]
