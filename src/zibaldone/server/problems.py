@@ -111,7 +111,9 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, HTTPException):
         name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return Problem(error.status_code, name, _sentence(error), headers=error.headers)
+        nothing = "nothing is here: /v1/memory/openapi.json lists what there is"
+        detail = nothing if error.status_code == 404 else error.detail
+        return Problem(error.status_code, name, detail, headers=error.headers)
     for kind, name, status, retry_after_s, detail in ERRORS:
         if isinstance(error, kind):
             headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
@@ -136,12 +138,3 @@ def log_failure(logger: logging.Logger, where: str, error: BaseException) -> Non
     else:
         places = "".join(traceback.format_tb(error.__traceback__))
         logger.error("%s %s:\n%s", type(error).__name__, where, places)
-
-
-def _sentence(error: HTTPException) -> str:
-    if error.status_code == 404:
-        return "nothing is here: /v1/memory/openapi.json lists what there is"
-    if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "others")
-        return f"this method is not for this path: use {allowed}"
-    return error.detail

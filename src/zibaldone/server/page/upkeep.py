@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
@@ -23,12 +22,7 @@ from zibaldone.server.page.jobs import Report
 from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
-# Views that the page maintains: the path to go on at, and what is being done.
-_VIEWS = {
-    "topics": ("/topics", "Writing topic documents"),
-    "hierarchy": ("/themes", "Drawing themes"),
-    "all": ("/usage", "Reading what is new"),
-}
+_VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}  # and the paths to go on at
 _SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
 
 
@@ -45,11 +39,8 @@ async def import_(call: PageCall) -> Response:
     form = await call.form()
     upload = form.get("file")
     me = [name.strip() for name in field(form, "me").split(";") if name.strip()] or None
-    options: dict[str, Any] = {
-        "me": me,
-        "dates": field(form, "dates") or None,
-        "again": bool(form.get("again")),
-    }
+    dates: Any = field(form, "dates") or None  # checked by the import
+    again = bool(form.get("again"))
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidInput("choose a file to import")
     name = PurePosixPath(upload.filename).name
@@ -59,7 +50,9 @@ async def import_(call: PageCall) -> Response:
             path = Path(folder) / _safe_name(name)
             await in_thread(_copy, upload, path)
             try:
-                done = await call.memory.user(call.user).import_(path, progress=progress, **options)
+                done = await call.memory.user(call.user).import_(
+                    path, progress=progress, me=me, dates=dates, again=again
+                )
             except InvalidImport as error:  # the temporary name means nothing to the user
                 raise InvalidImport(str(error).replace(str(path), name)) from error
             refused = tuple(replace(one, where=one.where.replace(str(path), name)) for one in done.refused)
@@ -75,7 +68,7 @@ async def maintain(call: PageCall) -> Response:
     chosen = field(await call.form(), "view")
     if chosen not in _VIEWS:
         raise InvalidInput("no such view")
-    path, title = _VIEWS[chosen]
+    path = _VIEWS[chosen]
 
     async def work(progress: Progress) -> Report:
         views = None if chosen == "all" else [chosen]
@@ -84,7 +77,7 @@ async def maintain(call: PageCall) -> Response:
 
     if job := call.jobs.running(call.user, path):
         return call.see(f"/jobs/{job.id}")
-    return await call.to_job(title, path, work)
+    return await call.to_job("Reading what is new", path, work)
 
 
 @action("/jobs/{id}")

@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
 
 from zibaldone.core import AGENT, EDITOR, WRITTEN_BY, Message
-from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.importers.export import to_line
 from zibaldone.log.filters import Filter
@@ -81,13 +80,8 @@ async def list_users(call: RestCall) -> object:
 @handles("exportMessages")
 async def export(call: RestCall) -> Response:
     narrowed = Filter(agent=call.principal.which_agent(call.given["agent"]))
-    page_after = partial(
-        call.memory.messages,
-        user=call.user,
-        filter=narrowed,
-        limit=_EXPORT_PAGE,
-        include_tool_traffic=True,
-    )
+    listed = partial(call.memory.messages, user=call.user, filter=narrowed, include_tool_traffic=True)
+    page_after = partial(listed, limit=_EXPORT_PAGE)
     first = await page_after(after=0)
 
     async def lines() -> AsyncIterator[str]:
@@ -100,11 +94,10 @@ async def export(call: RestCall) -> Response:
 
 
 @handles("forget")
-async def forget(call: RestCall) -> Receipt:
+async def forget(call: RestCall) -> object:
     if call.principal.agent is not None or call.principal.by is not None:
         await _check_own(call, call.user)
-    receipt: Receipt = await call.run()
-    return receipt
+    return await call.run()
 
 
 async def _check_own(call: RestCall, user: str) -> None:
@@ -117,10 +110,8 @@ async def _check_own(call: RestCall, user: str) -> None:
     own = {AGENT: who.agent, WRITTEN_BY: who.by}
     kind = "other-agent" if who.by is None else "shared-memory"
     only = "this key is for one agent's messages" if who.by is None else "here one forgets what one wrote"
-    if call.given["keep_texts"]:
-        raise Problem(403, kind, f"{only}: no texts of others")
-    if call.given["seqs"] is None:
-        raise Problem(403, kind, f"{only}: forget by seqs")
+    if call.given["keep_texts"] or call.given["seqs"] is None:
+        raise Problem(403, kind, f"{only}: forget by seqs, and without texts")
     for seq in call.given["seqs"]:
         message = await call.memory.get(seq, user=user)
         if message and any(value not in (None, message.metadata.get(name)) for name, value in own.items()):
