@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
