@@ -363,10 +363,10 @@ def test_an_import_is_told_who_speaks_and_how_dates_are_written(browser):
 
 @pytest.mark.parametrize(
     ("name", "session"),
-    [("gifts.md", "note:gifts.md"), (".hidden.md", "note:upload.md"), ("a\tb.md", "note:upload.md")],
+    [("gifts.md", "note:gifts.md"), (".hidden.md", "note:hidden.md"), ("a\tb.md", "note:a_09b.md")],
 )
 def test_a_note_that_is_dropped_keeps_a_harmless_name(browser, name, session):
-    """Its session is called as the note is; of another name only the ending is kept."""
+    """Its session is called as the note is, without signs that a name should not have."""
     file = (name, b"A scarf for Anna.", "text/markdown")
     post(browser, "/import", "lea", {}, files={"file": file})
     assert "A scarf for Anna." in get(browser, "/session", user="lea", name=session)

@@ -42,7 +42,6 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Vary": "Accept, HX-Request",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
 }
 _LONGEST_FIELD = 8 * 2**20  # bytes of a form's field, such as a document's text
 _MOST_FIELDS = 2000
@@ -261,8 +260,6 @@ def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
     """Return the routes /sign-in and /sign-out."""
 
     async def ask(_: Request) -> Response:
-        if not await in_thread(keys.exist):
-            return RedirectResponse("/", status_code=303, headers=HEADERS)
         return _sign_in_form()
 
     async def sign_in(request: Request) -> Response:

@@ -24,7 +24,7 @@ from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
 _VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}  # and the paths to go on at
-_SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
+_UNSAFE = re.compile(r"[^\w .,()-]")  # in a file's name, of which notes take title and session
 
 
 @action("/import")
@@ -48,7 +48,7 @@ async def import_(call: PageCall) -> Response:
 
     async def work(progress: Progress) -> Report:
         with TemporaryDirectory(prefix="zibaldone-import-") as folder:
-            path = Path(folder) / _safe_name(name)
+            path = Path(folder) / (_UNSAFE.sub("_", name)[-60:].lstrip(". ") or "upload")
             await in_thread(_copy, upload, path)
             try:
                 done = await call.memory.user(call.user).import_(
@@ -93,13 +93,6 @@ async def job(call: PageCall) -> Response:
         written = json.dumps(known.report.data, ensure_ascii=False, indent=1, default=str)
         return Response(written, media_type="application/json", headers=kept)
     return call.page("job_state.html" if call.is_fragment else "job.html", job=known)
-
-
-def _safe_name(given: str) -> str:
-    """Return a file's name if it is harmless, else only its ending; notes take title and session from it."""
-    ending = PurePosixPath(given).suffix
-    ending = ending if ending[1:].isalnum() and len(ending) < 12 else ""
-    return given if _SAFE_NAME.fullmatch(given) else f"upload{ending}"
 
 
 def _copy(upload: UploadFile, path: Path) -> None:
