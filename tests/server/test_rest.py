@@ -119,7 +119,7 @@ def test_an_export_is_read_back(told, tmp_path):
 def test_the_profile(told):
     """Its text, its entries, and how one is pinned, corrected and retired."""
     told.post("/v1/memory/messages", params=ANN, json={"messages": [{"content": "Always answer in French."}]})
-    told.post("/v1/memory/maintain", params=ANN)
+    told.post("/v1/memory/maintain", params=ANN, json={})
     shown = told.get("/v1/memory/profile", params=ANN).json()
     assert "Always answer in French." in shown["text"]
     (entry,) = [entry for entry in shown["entries"] if entry["kind"] == "instruction"]

@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 25b04f46d11ce16c9bcf38c71c48906e2f65161a599a5ca0e66c730bf2b6b4c1
+// Made by 'npm run generate' of the OpenAPI document with the digest 16b67626b1b3762357a685662b59ac288fb038f6e38165a4d6a72ce88eb6e5a8
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -1946,7 +1946,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 /**
                  * @example {

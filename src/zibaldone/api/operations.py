@@ -58,7 +58,6 @@ class Rest:
     key: str = ""  # under which the result stands in its shape; "": it is the shape
     body: str = ""  # the name of the request's shape; "": all parameters are in the URL
     in_url: tuple[str, ...] = ()  # parameters that are there although there is a body
-    body_may_be_missing: bool = False
     status: int = 200
     problems: tuple[int, ...] = ()  # that only this operation has
     streams: str = ""  # the media type of a 200 that is no JSON
@@ -458,7 +457,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintain", "maintain",
         "Let views read what they have not read yet; the server does so by itself in the background.",
         (_VIEWS, _RECORDED), "write", "all", "any",
-        rest=Rest("POST", "maintain", "Maintained", body="Maintain", body_may_be_missing=True,
+        rest=Rest("POST", "maintain", "Maintained", body="Maintain",
                   example={"body": {"views": ["topics", "hierarchy"]}}),
         cli=Cli("maintain",
                 "A chat model is asked where ZIBALDONE_CHAT_MODEL names one; else plain algorithms do the work.")),

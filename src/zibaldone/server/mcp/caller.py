@@ -33,11 +33,12 @@ class McpCaller:
         return replace(self, user=scope, by=self.user)
 
 
-def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:
+def caller_of(memory: AsyncMemory, request: Request | None) -> McpCaller:
     """Return the caller over HTTP: the key's user, or whom X-Memory-User names where no key does.
 
     Raises a Problem for somebody else than the key's user or agent, and where nobody is named.
     """
+    assert request is not None  # over HTTP there is one
     principal: Principal = request.state.principal
     return McpCaller(
         memory,

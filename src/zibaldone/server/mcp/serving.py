@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -92,12 +93,7 @@ class McpPart:
 
     def __init__(self, memory: AsyncMemory, *, most_body_bytes: int) -> None:
         """`most_body_bytes` of a request are read."""
-
-        def who(request: Request | None) -> McpCaller:
-            assert request is not None  # over HTTP there is one
-            return caller_of(memory, request)
-
-        self._server = memory_server(who)
+        self._server = memory_server(partial(caller_of, memory))
         served = self._server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,

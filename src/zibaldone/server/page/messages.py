@@ -30,7 +30,7 @@ _LONGEST_METADATA = 4000  # characters shown
 @action("/sessions")
 async def sessions(call: PageCall) -> Response:
     """List sessions, the newest first."""
-    words, skip = call.text("words"), call.number("skip", 0, most=10**9)
+    words, skip = call.text("words"), call.number("skip")
     held, total = await call.memory.user(call.user).titled_sessions(limit=skip + _SESSIONS, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
     if call.is_fragment and call.text("beside"):  # a search's passages, which do not wait for this
@@ -43,8 +43,7 @@ async def session(call: PageCall) -> Response:
     """Show a part of a session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
     of_session = partial(call.memory.messages, user=call.whose, filter=Filter(session=name))
-    at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
-    after = call.number("after", 0, most=2**62)
+    at, before, after = call.number("at"), call.number("before"), call.number("after")
     first = await of_session(limit=1) if name else []
     if not first:
         raise Problem(404, "no-session", "there is no session of this name")

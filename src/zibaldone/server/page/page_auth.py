@@ -91,14 +91,14 @@ class PageCall(PageServices):
         """Return a query parameter, trimmed."""
         return self.request.query_params.get(name, default).strip()
 
-    def number(self, name: str, default: int, *, most: int) -> int:
+    def number(self, name: str, default: int = 0, *, most: int = 10**18) -> int:
         """Return a query parameter as a number from 1 to `most`; the default if it is none."""
         given = self.text(name)
         return min(int(given), most) if given.isdecimal() and len(given) < 19 and int(given) else default
 
     def part(self, things: Sequence[T], step: int) -> dict[str, Any]:
         """Return the things that a page of a list shows, `step` from the parameter skip on, and its place."""
-        skip = self.number("skip", 0, most=10**9)
+        skip = self.number("skip")
         return {"shown": things[skip : skip + step], "skip": skip, "step": step, "total": len(things)}
 
     def day(self, name: str, *, end: bool = False) -> datetime | None:

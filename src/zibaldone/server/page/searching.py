@@ -80,7 +80,7 @@ async def recall(call: PageCall) -> Response:
     if not query:
         return call.page(template, query="")
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
-    seq = call.number("seq", 0, most=2**62)
+    seq = call.number("seq")
     recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
     call.metrics.recalled(recalled.tokens)
     of_seq = (d for d in recalled.trace.decisions if seq in d.evidence.sources and not d.evidence.scope)

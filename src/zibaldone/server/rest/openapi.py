@@ -87,8 +87,7 @@ def _operation(operation: Operation, rest: Rest) -> dict[str, Any]:
     }
     if body := body_shape(operation):
         content = {"schema": _reference(body), "example": rest.example["body"]}
-        required = not rest.body_may_be_missing
-        described["requestBody"] = {"required": required, "content": {"application/json": content}}
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
     return described
 
 

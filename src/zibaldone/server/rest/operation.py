@@ -153,8 +153,6 @@ async def _checked_body(operation: Operation, request: Request) -> InputShape | 
     if shape is None:
         return None
     raw = await request.body()
-    if not raw and operation.rest and operation.rest.body_may_be_missing:
-        return shape()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Problem(415, "unsupported-media-type", "send JSON, with Content-Type: application/json")
