@@ -30,13 +30,12 @@ except ModuleNotFoundError as error:
 
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
-from zibaldone.server.chores import freeze_objects, sync_caches
+from zibaldone.server.chores import export_telemetry, freeze_objects, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.limits import ImpatientProtocol, Limits
 from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
-from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page.jobs import Jobs
 from zibaldone.server.page.page_auth import PageServices, answered
 from zibaldone.server.problems import problem_of

@@ -8,6 +8,7 @@ import gc
 import logging
 import platform
 
+from zibaldone.api import settings
 from zibaldone.api.memory import Memory
 from zibaldone.core.threads import in_thread
 from zibaldone.engine.forgetting import clear_caches_if_stale
@@ -31,6 +32,35 @@ def freeze_objects() -> None:
     """Exclude all present objects, such as code, from garbage collection, which halts everything else."""
     gc.collect()
     gc.freeze()
+
+
+def export_telemetry() -> None:
+    """Set up OpenTelemetry's SDK where an endpoint is named, unless somebody has done so.
+
+    It exports by OTLP over HTTP, as the standard OTEL_* variables say, which the SDK reads itself.
+    """
+    if not settings.otel():
+        return
+    try:
+        from opentelemetry import metrics, trace
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ModuleNotFoundError as error:  # the endpoint may be meant for others: no reason not to serve
+        _logger.warning("telemetry is not exported (no module %r): pip install 'zibaldone[otel]'", error.name)
+        return
+    resource = Resource.create({SERVICE_NAME: "zibaldone"}).merge(OTELResourceDetector().detect())
+    if settings.otel("TRACES") and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        spans = TracerProvider(resource=resource)
+        spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        trace.set_tracer_provider(spans)
+    if settings.otel("METRICS") and not isinstance(metrics.get_meter_provider(), MeterProvider):
+        readers = [PeriodicExportingMetricReader(OTLPMetricExporter())]
+        metrics.set_meter_provider(MeterProvider(readers, resource))
 
 
 async def sync_caches(memory: Memory, every_s: float = _EVERY_S) -> None:

@@ -148,10 +148,9 @@ class PageCall(PageServices):
         started = await self.jobs.start(self.user, title, path, work, deletions)
         return self.see(f"/jobs/{started.id}")
 
-    def see(self, path: str, at: str = "", **parameters: object) -> RedirectResponse:
+    def see(self, path: str, at: str = "") -> RedirectResponse:
         """Redirect to another path of the page, `at` the element of an id."""
-        target = f"{self.href(path, **parameters)}{at and f'#{at}'}"
-        return RedirectResponse(target, status_code=303, headers=HEADERS)
+        return RedirectResponse(f"{self.href(path)}{at and f'#{at}'}", status_code=303, headers=HEADERS)
 
 
 Handle = Callable[[PageCall], Awaitable[Response]]
