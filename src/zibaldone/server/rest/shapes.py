@@ -1,7 +1,4 @@
-"""The JSON that REST gives, as pydantic models made from the library's own dataclasses.
-
-The OpenAPI document is made of them; its names are those here without "Json".
-"""
+"""The JSON that REST gives, as pydantic models made from the library's own dataclasses."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ def _shape(name: str, of: type[Any] | None, doc: str, names: str, /, **differing
         if declared is None:
             declared = hints[field] if field in hints else get_type_hints(getattr(of, field).fget)["return"]
         fields[field] = (_as_json(declared), Field(description=description))
-    RESULTS[name] = _make(f"{name}Json", __base__=OutputShape, __doc__=doc, **fields)
+    RESULTS[name] = _make(name, __base__=OutputShape, __doc__=doc, **fields)
     if of is not None:
         _MADE.setdefault(of, RESULTS[name])
 
@@ -163,19 +160,24 @@ _shape("Timeline", None, "Dated lines in the order of time.", "text lines",
 # fmt: on
 
 
-class FaultJson(OutputShape):
+class Fault(OutputShape):
     """A fault in a request, and its place."""
 
     at: str
     detail: str
 
 
-class ProblemJson(OutputShape):
-    """A problem (RFC 9457)."""
-
+class _AnyMembers(OutputShape):
     model_config = ConfigDict(extra="allow")
-    type: str = Field(description="urn:zibaldone:problem: and a name that stays.")
-    title: str
-    status: int
-    detail: str
-    errors: list[FaultJson] | None = None
+
+
+PROBLEM: type[OutputShape] = _make(
+    "Problem",
+    __base__=_AnyMembers,
+    __doc__="A problem (RFC 9457).",
+    type=(str, Field(description="urn:zibaldone:problem: and a name that stays.")),
+    title=(str, ...),
+    status=(int, ...),
+    detail=(str, ...),
+    errors=(list[Fault] | None, None),
+)
