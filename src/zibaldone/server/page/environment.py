@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from zibaldone import __version__
 from zibaldone.core import AGENT, EDITOR, OWNERS_WORDS, Decision, Evidence, Message
-from zibaldone.server.page.markdown import Highlighter, rendered
+from zibaldone.server.page.markdown import highlighter, rendered
 from zibaldone.views.topics.library import CURRENT
 from zibaldone.views.topics.markdown.document import Document
 
@@ -114,7 +114,7 @@ _ENVIRONMENT = Environment(
 )
 _FILTERS = (count, day, moment, said_by, short, source_of, topic_title, why, word_count)
 _ENVIRONMENT.filters |= {function.__name__: function for function in _FILTERS} | {"markdown": rendered}
-_ENVIRONMENT.filters["marked"] = lambda text, question: Highlighter(question).marked(text)
+_ENVIRONMENT.filters["marked"] = lambda text, question: highlighter(question)(text)
 _ENVIRONMENT.globals |= {"version": __version__, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 
 

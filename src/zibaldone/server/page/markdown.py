@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from itertools import chain
 
@@ -33,24 +34,23 @@ _BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
 _WORD = regex.compile(r"([\p{L}\p{M}\p{N}]+)")
 
 
-class Highlighter:
-    """Marks the words of one question."""
+def highlighter(question: str) -> Callable[[str], Markup]:
+    """Return a function that escapes a text and puts the words of a question into <mark>, compared by stems."""
+    wanted = set(terms(question)) or {term for word in words(question) for _, term in term_of(word)}
 
-    def __init__(self, question: str) -> None:
-        self._wanted = set(terms(question)) or {term for word in words(question) for _, term in term_of(word)}
-        self._is_wanted = cache(self._has_term)  # texts repeat their words
+    @cache  # texts repeat their words
+    def is_wanted(word: str) -> bool:
+        known = {term for part in words(word) if part not in STOP_WORDS for _, term in term_of(part)}
+        return not known.isdisjoint(wanted)
 
-    def marked(self, text: str) -> Markup:
-        """Escape a text and put the words of the question into <mark>."""
-        pieces = _WORD.split(text) if self._wanted else [text]
+    def marked(text: str) -> Markup:
+        pieces = _WORD.split(text) if wanted else [text]
         return Markup("").join(
-            Markup("<mark>{}</mark>").format(piece) if place % 2 and self._is_wanted(piece) else escape(piece)
+            Markup("<mark>{}</mark>").format(piece) if place % 2 and is_wanted(piece) else escape(piece)
             for place, piece in enumerate(pieces)
         )
 
-    def _has_term(self, word: str) -> bool:
-        known = {term for part in words(word) if part not in STOP_WORDS for _, term in term_of(part)}
-        return not known.isdisjoint(self._wanted)
+    return marked
 
 
 def rendered(text: str, question: str = "") -> Markup:
@@ -59,7 +59,7 @@ def rendered(text: str, question: str = "") -> Markup:
     A heading is a paragraph, as the page has its own; an image is a link, so that nothing is loaded from
     elsewhere. A text full of signs or cells, or nested too deeply, is shown as it is.
     """
-    marked = Highlighter(question).marked
+    marked = highlighter(question)
     takes_long = sum(map(text.count, _SIGNS)) > _MOST_SIGNS or _cells(text) > _MOST_CELLS
     tokens = [] if takes_long else _MARKDOWN.parse(text)
     if not tokens or any(token.level >= _DEEPEST - 2 for token in tokens):
