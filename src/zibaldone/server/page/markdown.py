@@ -35,7 +35,7 @@ _WORD = regex.compile(r"([\p{L}\p{M}\p{N}]+)")
 
 
 def highlighter(question: str) -> Callable[[str], Markup]:
-    """Return a function that escapes a text and puts the words of a question into <mark>, compared by stems."""
+    """Return a function that escapes a text and marks the words of a question, compared by stems."""
     wanted = set(terms(question)) or {term for word in words(question) for _, term in term_of(word)}
 
     @cache  # texts repeat their words
