@@ -119,7 +119,7 @@ def listening(settings: ServerSettings) -> socket.socket:
     try:
         made = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        raise InvalidInput(f"cannot listen: {error.strerror}; choose others by --host and --port") from error
+        raise InvalidInput(f"cannot listen: {error.strerror}; choose another by --host and --port") from error
     # Connections inherit it; asyncio sets it only on sockets that were made with an explicit protocol.
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
