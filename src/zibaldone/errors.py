@@ -36,7 +36,7 @@ class TooMany(InvalidInput):
 
 
 class UnknownName(InvalidInput):
-    """No view, importer or system has this name."""
+    """No view, importer, system, topic document or note has this name."""
 
 
 class NotGranted(InvalidInput):

@@ -48,7 +48,7 @@ _ROOT, _MESSAGE = "/v1/memory/", ("content", "role", "name", "time", "session", 
 # May have happened although no answer came, and would happen twice: not sent again then.
 _ONCE = frozenset(("ask", "forget", "correctMessage"))
 _FIRST_WAIT_S, _LONGEST_WAIT_S, _ASK_S, _MORE_S = 0.25, 60.0, 120.0, 10.0
-_BY_CODE = {name: kind for kind, name, _, _ in ERRORS} | {"no-message": InvalidInput}
+_BY_CODE = {name: kind for kind, name, *_ in ERRORS} | {"no-message": InvalidInput}
 
 
 def _is_json(answer: httpx2.Response) -> bool:

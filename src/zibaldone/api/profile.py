@@ -16,7 +16,7 @@ from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import count, shown, words
 from zibaldone.engine.generations import snapshots
 from zibaldone.engine.inspection import damage_is_named
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, UnknownName
 from zibaldone.log.audit import audited
 from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.hand import Act, to_message
@@ -93,7 +93,7 @@ class Profile:
         return self._edit("unpinned", entry)
 
     def edit(self, entry: UserNote | str, text: str) -> UserNote:
-        """Put other words in its place; one that had ended holds again. Raises InvalidInput for none.
+        """Put other words in its place; one that had ended holds again. Raises InvalidInput for no words.
 
         A recall marks the words that it had as no longer holding, and quotes these.
         """
@@ -145,8 +145,8 @@ def _stated(text: str) -> str:
     raise InvalidInput("a note's text is empty: say what holds, or retire the note instead")
 
 
-def _unknown(note_id: object, user: str) -> InvalidInput:
-    return InvalidInput(
+def _unknown(note_id: object, user: str) -> UnknownName:
+    return UnknownName(
         f"user {user!r} has no profile entry {shown(note_id)}: profile.entries() lists them with their ids"
     )
 

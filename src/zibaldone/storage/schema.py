@@ -420,7 +420,7 @@ server_keys = Table(  # looked up before the user is known
     Column("agent", Text),  # NULL: all of the user's messages
     Column("read_only", Integer, nullable=False),
     Column("created_us", BigInteger, nullable=False),  # microseconds since 1970
-    Column("used_us", BigInteger),  # last; NULL: never
+    Column("used_us", BigInteger),  # not used any more
     Column("revoked_us", BigInteger),  # NULL: it opens
     Column("memory_mode", Text),  # of the gateway; NULL: as the server says
 )
