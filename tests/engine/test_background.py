@@ -9,7 +9,6 @@ from zibaldone import MemAttention
 from zibaldone.engine.maintenance import OwnModelFailed
 from zibaldone.engine.worker import BackgroundWorker, Stopped
 from zibaldone.errors import ClosedMemory, ModelUnavailable, StorageBusy, StorageCorrupt
-from zibaldone.testing import FailingEmbedder, HashEmbedder
 
 CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
 
@@ -186,21 +185,6 @@ def test_others_work_is_seen_however_busy_one_s_own_users_are(started):
     lags.set()
     worker.notify("ann")
     assert seen.wait(5)
-
-
-def test_one_user_s_failing_rebuild_is_not_everybody_s(opened):
-    """The embedder of a build that grows beside fails: who asked for it waits, and nobody else does."""
-    other = FailingEmbedder(HashEmbedder(32, name="other"), failing=False)
-    memory = opened(embedder=HashEmbedder(16))
-    memory.add("A tulip.", user="ann")
-    memory.builds.rebuild(user="ann", embedder=other)
-    memory.admin.start_worker(threads=1)
-    other.failing = True
-    memory.add("A rose.", user="ann")
-    worker = memory._wiring.worker
-    with worker._changed:
-        assert worker._changed.wait_for(lambda: "ann" in worker._resting, 20)
-    assert worker._retry_at == 0
 
 
 def test_no_thread_of_a_closed_memory_begins(opened, caplog):

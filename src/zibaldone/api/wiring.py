@@ -32,9 +32,8 @@ from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.ingest import Ingest, Progress, save_index
 from zibaldone.engine.leases import LeaseLost, Leases
-from zibaldone.engine.maintenance import Maintained, OwnModelFailed
+from zibaldone.engine.maintenance import Maintained
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
-from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
 from zibaldone.log import grants
@@ -115,7 +114,6 @@ class Wiring:
         self.tokenizer: Tokenizer = static
         self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.worker: BackgroundWorker | None = None
-        self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
             path,
             busy_timeout_s=config.busy_timeout_s,
@@ -377,8 +375,8 @@ class Wiring:
         return self._reading(user, [self.messages, self.notes], work)
 
     def _reading(self, user: str, views: Sequence[View], work: Callable[[], R]) -> R:
-        """Do what reads these views, before the worker goes on, and name the damage that it meets."""
-        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
+        """Do what reads these views, and name the damage that it meets."""
+        with inspection.damage_is_named(self.database, user, views):
             return self.variants.steadily(user, views, work)
 
     def notify(self, *users: str) -> None:
@@ -478,7 +476,6 @@ class Wiring:
             built_as=self.variants.serving,
             hold=self._hold,
         )
-        report = replace(report, behind=(*report.behind, *self.rebuilder.keep_in_step(names, chosen)))
         return replace(maintenance.with_usage(report, before, self.meter.total(user)), forgotten=tuple(gone))
 
     def maintain_in_background(self, user: str) -> None:
@@ -491,7 +488,6 @@ class Wiring:
                 return
 
             def check() -> None:
-                self.recall_priority.pause()
                 worker.check()
                 check_lease()
 
@@ -517,11 +513,8 @@ class Wiring:
             check=check,
             built_as=self.variants.serving,
         )
-        beside = self.rebuilder.keep_in_step([user], self.chosen(None), check, check_turn)
         for lagging in report.behind:
             raise lagging.error or ModelFailed(lagging.reason)
-        for lagging in beside:
-            raise OwnModelFailed(lagging.reason)
 
 
 def to_embedder(given: Embedder | str | None) -> Embedder | None:

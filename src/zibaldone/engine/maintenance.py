@@ -181,41 +181,27 @@ def grow(
     generation: Generation,
     *,
     on_step: OnStep = lambda *_: None,
-    check: Check = lambda: None,
-    at_once: bool = False,
-) -> bool:
-    """Bring a build beside the serving one to the end of the log; False if dropped or chosen meanwhile.
+) -> None:
+    """Bring a build beside the serving one to the end of the log, unless it is dropped or chosen meanwhile.
 
     A model that fails is not replaced by offline answers: raises ModelFailed, and the next call continues
     after the last committed batch.
     """
     user = generation.user
-    key = _rebuild_key(database, user, view, " beside")
-    _rebuilding.update([key])
-    try:
-        while True:
-            with database.read(user) as connection:
-                latest = standing(connection, user, view, "beside")
-                last_seq = log.state(connection, user).last_seq
-            if latest is None or not is_same_build(latest, generation):
-                return False
-            if latest.cursor >= last_seq:
-                return True
-            on_step(*_step(database, user, view, latest, patient=True, check=check, at_once=at_once))
-    finally:
-        _rebuilding.subtract([key])
-
-
-def is_growing(database: Database, user: str, view: View) -> bool:
-    """True if a thread of this process is building it beside the serving one."""
-    return _rebuilding[_rebuild_key(database, user, view, " beside")] > 0
+    while True:
+        with database.read(user) as connection:
+            latest = standing(connection, user, view, "beside")
+            last_seq = log.state(connection, user).last_seq
+        if latest is None or not is_same_build(latest, generation) or latest.cursor >= last_seq:
+            return
+        on_step(*_step(database, user, view, latest, patient=True, check=lambda: None, at_once=True))
 
 
 _rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # keyed by process id: forked children start at 0
 
 
-def _rebuild_key(database: Database, user: str, view: View, beside: str = "") -> tuple[int, str, str, str]:
-    return os.getpid(), database.name, user, view.name + beside
+def _rebuild_key(database: Database, user: str, view: View) -> tuple[int, str, str, str]:
+    return os.getpid(), database.name, user, view.name
 
 
 @sweeping()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -14,9 +14,9 @@ from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.engine import generations, inspection, maintenance
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.leases import LeaseLost
-from zibaldone.engine.maintenance import Behind, Check, Hold, OnStep
+from zibaldone.engine.maintenance import Hold, OnStep
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Meter
@@ -57,7 +57,6 @@ class Variants:
         """`chat` is the name of the memory's own chat model; "" for none."""
         self._database, self._chat = database, chat
         self._of: dict[str, tuple[ViewVariant, ...]] = {}
-        self._growing: dict[tuple[str, str], ViewVariant] = {}  # by user and view
         self._lock = ForkSafeLock()
 
     def add(self, variant: ViewVariant) -> None:
@@ -70,24 +69,6 @@ class Variants:
                 if (other.view.fingerprint, other.chat) != (fingerprint, variant.chat)
             )
             self._of = {**self._of, name: (*others, variant)}
-
-    def grows(self, user: str, variant: ViewVariant) -> None:
-        """Have maintenance bring the variant's build for the user up to date with the log."""
-        with self._lock:
-            self._growing = {**self._growing, (user, variant.view.name): variant}
-
-    def grow_no_more(self, user: str, view: str) -> None:
-        """Stop maintaining a build that serves now or was dropped."""
-        with self._lock:
-            self._growing = {key: value for key, value in self._growing.items() if key != (user, view)}
-
-    def growing(self, users: Collection[str], views: Collection[str]) -> list[tuple[str, ViewVariant]]:
-        """List the builds to be maintained of these users and views."""
-        return [
-            (user, variant)
-            for (user, view), variant in self._growing.items()
-            if user in users and view in views
-        ]
 
     def has_chat(self, chat: str) -> bool:
         """True if a chat model of this name is known here."""
@@ -188,9 +169,8 @@ class Rebuilder:
         if generation is not None:
             if models is not None:
                 self.variants.add(variant)
-            self.variants.grows(user, variant)
             step = self._steps(user, progress)
-            maintenance.grow(self._database, variant.view, generation, on_step=step, at_once=True)
+            maintenance.grow(self._database, variant.view, generation, on_step=step)
 
     def switch(self, user: str, view: View, progress: Progress | None) -> None:
         """Let the build beside serve. Raises InvalidInput if its models are not known here."""
@@ -205,40 +185,12 @@ class Rebuilder:
             )
         assert made_by is not None
         of_view.switch(self._database, user, made_by, on_step=self._steps(user, progress))
-        self.variants.grow_no_more(user, view.name)
 
     def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
         """True if the build has read the whole log, or its chat model is known here."""
         with self._database.read(user) as connection:
             is_complete = cursor >= log.state(connection, user).last_seq
         return is_complete or self.variants.has_chat(chat)
-
-    def keep_in_step(
-        self,
-        users: Sequence[str],
-        views: Sequence[View],
-        check: Check = lambda: None,
-        on_step: OnStep = lambda *_: None,
-    ) -> tuple[Behind, ...]:
-        """Bring the builds beside up to date with the log; returns those whose model fails."""
-        behind = []
-        for user, variant in self.variants.growing(users, [view.name for view in views]):
-            view = variant.view
-            if maintenance.is_growing(self._database, user, view):
-                continue
-            with self._database.read(user) as connection:
-                beside = generations.standing(connection, user, view, "beside")
-            try:
-                if (
-                    beside is None
-                    or not variant.made(beside)  # another one was begun elsewhere
-                    or not maintenance.grow(self._database, view, beside, on_step=on_step, check=check)
-                ):
-                    self.variants.grow_no_more(user, view.name)
-            except ModelFailed as error:
-                _logger.warning("the build beside view %s of user %r lags: %s", view.name, user, error)
-                behind.append(Behind(user, view.name, str(error), error))
-        return tuple(behind)
 
     def _steps(self, user: str, progress: Progress | None) -> OnStep:
         """Return a callback that adds up messages and reports them with the user's total."""
