@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, false, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from zibaldone import log
 from zibaldone.core.deadline import NO_DEADLINE, Deadline
@@ -213,22 +213,11 @@ def users_behind(
     c = view_states.c
     is_chosen = and_(c.chosen_over.is_not(None), c.chosen_over == view.fingerprint)
     outdated = and_(c.fingerprint != view.fingerprint, ~is_chosen)
-    return _lagging(connection, view.name, among if user is None else [user], outdated)
-
-
-def users_unread(connection: Connection, view: str, among: Sequence[str]) -> set[str]:
-    """Return those of the users with messages that the view has not read, whatever its settings."""
-    return _lagging(connection, view, among, false())
-
-
-def _lagging(
-    connection: Connection, view: str, among: Sequence[str] | None, outdated: ColumnElement[bool]
-) -> set[str]:
-    c = view_states.c
-    served = and_(c.user == users.c.user, c.view == view, c.serving == 1)
+    served = and_(c.user == users.c.user, c.view == view.name, c.serving == 1)
     unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, outdated)
     late = select(users.c.user).outerjoin(view_states, served).where(users.c.next_seq > 1, unread)
-    half_built = select(c.user).where(c.view == view, c.serving == 0, c.standing == "")
+    half_built = select(c.user).where(c.view == view.name, c.serving == 0, c.standing == "")
+    among = among if user is None else [user]
     if among is not None:
         late, half_built = late.where(users.c.user.in_(among)), half_built.where(c.user.in_(among))
     return set(connection.execute(late.union(half_built)).scalars())
