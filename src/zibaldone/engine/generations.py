@@ -16,7 +16,6 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, u
 from zibaldone import log
 from zibaldone.core.deadline import NO_DEADLINE, Deadline
 from zibaldone.storage.database import Database
-from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
 
@@ -32,30 +31,14 @@ _STATE = select(*_COLUMNS).where(
     view_states.c.serving == bindparam("is_serving"),
     view_states.c.standing == bindparam("stands"),
 )
-_MOVED = PreparedWrite(
+_MOVED = (
     update(view_states)
     .where(
         view_states.c.user == bindparam("of"),
         view_states.c.view == bindparam("name"),
         view_states.c.generation == bindparam("number"),
-        view_states.c.fingerprint == bindparam("made"),
-        view_states.c.chat == bindparam("model"),
     )
     .values(cursor=bindparam("to"))
-)
-# The serving generation together with the user's counters.
-_SERVING = (
-    select(users.c.next_seq, users.c.version, users.c.deletions, *_COLUMNS)
-    .outerjoin_from(
-        users,
-        view_states,
-        and_(
-            view_states.c.user == users.c.user,
-            view_states.c.view == bindparam("name"),
-            view_states.c.serving == 1,
-        ),
-    )
-    .where(users.c.user == bindparam("of"))
 )
 
 
@@ -69,19 +52,14 @@ def snapshots(
 ) -> TakeSnapshot:
     """Return a function that opens a short read transaction on the user's serving generation.
 
-    A recall opens ten of them, at one statement each. Raises RecallGivenUp after the deadline.
+    Raises RecallGivenUp after the deadline.
     """
 
     @contextmanager
     def take() -> Iterator[Snapshot]:
         deadline.check()
         with database.read(user) as connection:
-            row = connection.execute(_SERVING, {"of": user, "name": view.name}).first()
-            if row is None:
-                yield Snapshot(connection, None, log.UserState())
-            else:
-                generation = _of_row(row) if row.generation is not None else None
-                yield Snapshot(connection, generation, log.state_of(row))
+            yield Snapshot(connection, serving(connection, user, view), log.state(connection, user))
 
     return take
 
@@ -158,15 +136,9 @@ def cursor_of(connection: Connection, view: View, generation: Generation) -> int
 
 
 def move_cursor(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
-    """Set the last seq that the generation has read."""
-    which = {
-        "of": generation.user,
-        "name": view.name,
-        "number": generation.number,
-        "made": generation.fingerprint,
-        "model": generation.chat,
-    }
-    _MOVED.on(connection)([{**which, "to": cursor}])
+    """Set the last seq that the generation has read; call where it was found in this transaction."""
+    which = {"of": generation.user, "name": view.name, "number": generation.number}
+    connection.execute(_MOVED, {**which, "to": cursor})
 
 
 def row_of(view: View, generation: Generation) -> Any:

@@ -72,12 +72,7 @@ class UserState:
 def state(connection: Connection, user: str) -> UserState:
     """The user's counters; all zero for a user without messages."""
     row = connection.execute(_STATE, {"of": user}).first()
-    return state_of(row) if row else UserState()
-
-
-def state_of(row: Any) -> UserState:
-    """The counters in a row of `users`."""
-    return UserState(row.next_seq - 1, row.version, row.deletions)
+    return UserState(row.next_seq - 1, row.version, row.deletions) if row else UserState()
 
 
 def read(

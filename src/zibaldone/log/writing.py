@@ -27,7 +27,6 @@ from zibaldone.errors import IdConflict
 from zibaldone.log import audit
 from zibaldone.log.reading import ITEM_SESSIONS, PER_STATEMENT, UserState, fetch_by_id, state, to_us
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import (
     exports,
     forgotten_ids,
@@ -37,16 +36,9 @@ from zibaldone.storage.schema import (
 )
 
 _ROWS_PER_STATEMENT = 5000
+# Made once: every add runs it, and making one costs several times what running it does.
+_TOUCHED = update(users).where(users.c.user == bindparam("of"))
 _NO_TEXT = {"session": "", "role": "", "name": None, "content": "", "metadata": None}
-# Made once: every add runs them, and making one costs several times what running it does.
-_NEW_USER, _NEW_MESSAGES, _NEW_FILES = map(
-    PreparedWrite, (users.insert(), messages.insert(), message_files.insert())
-)
-_TOUCHED = PreparedWrite(
-    update(users)
-    .where(users.c.user == bindparam("of"))
-    .values({name: bindparam(name) for name in ("next_seq", "version", "deletions", "behind")})
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +69,9 @@ def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = Fa
     after = UserState(before.last_seq + new, version, version if deleted else before.deletions)
     values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions, "behind": 1}
     if before.version:
-        _TOUCHED.on(connection)([{"of": user, **values}])
+        connection.execute(_TOUCHED, {"of": user, **values})
     else:
-        _NEW_USER.on(connection)([{"user": user, **values}])
+        connection.execute(users.insert(), {"user": user, **values})
     return after
 
 
@@ -121,7 +113,7 @@ def append(
         _settle_corrections(connection, user, stored, fresh)
         audit.note(connection, user, "write", len(fresh))
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
-            _NEW_MESSAGES.on(connection)([_to_row(user, stored[position]) for position in batch])
+            connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
         file_rows = [
             {"user": user, "seq": stored[position].seq, "place": place, "data": data}
             for position in fresh
@@ -129,7 +121,7 @@ def append(
             if data is not None
         ]
         if file_rows:
-            _NEW_FILES.on(connection)(file_rows)
+            connection.execute(message_files.insert(), file_rows)
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]

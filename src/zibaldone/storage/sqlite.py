@@ -13,7 +13,6 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -63,7 +62,6 @@ from zibaldone.storage.schema import metadata
 
 _logger = logging.getLogger(__name__)
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
-_MOST_IDLE = 8  # connections that are kept open for the next transactions
 _IS_FORGETTING = 'SELECT 1 FROM forgettings WHERE "user" = ?'
 _CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
@@ -106,7 +104,6 @@ class SqliteDatabase(Database):
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._keys = keys
         self._driver_error: type[Exception] = driver.Error
-        self._idle: deque[Connection] = deque()
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
             module=driver,
@@ -114,6 +111,7 @@ class SqliteDatabase(Database):
             pool_size=8,
             max_overflow=24,
             pool_timeout=busy_timeout_s,
+            pool_reset_on_return=None,  # transactions begin and end by our own statements
             hide_parameters=True,  # they are what users said, and an error is logged
         )
         event.listen(self._engine, "connect", partial(_configure, keys))
@@ -190,7 +188,7 @@ class SqliteDatabase(Database):
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
         self._check_file()  # before a connection is made, which would make an empty database
         try:
-            with without_values(), self._connected() as connection:
+            with without_values(), self._engine.connect() as connection:
                 connection.info[_CURSORS] = WeakSet()
                 self._begin_on(connection, user, writes=writes)
                 # SQLAlchemy's way takes ten times as long.
@@ -200,6 +198,8 @@ class SqliteDatabase(Database):
                     self._check_file(log=True)
                     _close_cursors(connection)  # one with rows left would keep the snapshot
                     _driver(connection).execute("COMMIT")
+                    if self._closed:  # meanwhile, without this connection
+                        connection.invalidate()
                 except BaseException:
                     _close_cursors(connection)
                     # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
@@ -215,34 +215,6 @@ class SqliteDatabase(Database):
             raise self._to_error(error) from error
         except PoolTimeout as error:
             raise self._busy_error() from error
-
-    @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        """Yield a connection, kept open for the next transaction if this one succeeds.
-
-        SQLAlchemy's reset at the end of each costs more than a short transaction, and is not needed:
-        transactions begin and end by our own statements.
-        """
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._engine.connect()
-        try:
-            yield connection
-        except BaseException:
-            connection.close()
-            raise
-        if len(self._idle) >= _MOST_IDLE:
-            connection.close()
-        else:
-            self._idle.append(connection)
-        if self._closed:  # closed meanwhile, without this connection
-            self._close_idle()
-
-    def _close_idle(self) -> None:
-        while self._idle:
-            with suppress(IndexError):  # somebody else's, who closes it
-                self._idle.pop().close()
 
     def _check_file(self, *, log: bool = False) -> None:
         """Raise StorageUnusable if the file or its `log` is gone: what is written would be lost."""
@@ -385,14 +357,11 @@ class SqliteDatabase(Database):
         """Drop the parent's connections and locks in a forked child."""
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
-        _abandoned.append(self._idle)
-        self._idle = deque()
         self._writing = threading.Lock()
 
     def close(self) -> None:
         """Close all connections; idempotent."""
         self._closed = True
-        self._close_idle()
         self._engine.dispose()
 
     def _to_error(self, error: BaseException | None) -> StorageError:
