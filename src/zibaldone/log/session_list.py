@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -12,14 +11,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Integer,
     Select,
-    and_,
     bindparam,
-    exists,
     func,
     select,
-    true,
     type_coerce,
 )
 
@@ -61,11 +56,12 @@ class TitledSession:
 
 
 class _Span(NamedTuple):
-    """A session's first and last seq, and their times in microseconds."""
+    """A session's first and last seq, its size, and the times of the two in microseconds."""
 
     session: str
     first: int
     last: int
+    n: int  # messages
     start: int
     end: int
 
@@ -75,48 +71,29 @@ def sessions(
 ) -> list[Session]:
     """The user's sessions, or those whose names begin so, in the order of their first messages.
 
-    The first `limit` of those that begin above seq `after`: they cost as much as the messages on the way.
+    The first `limit` of those that begin above seq `after`.
     """
-    if limit is not None:
-        begun = list(connection.execute(_begun(), {"of": user, "after": after, "most": limit}).scalars())
-        batches = [and_(messages.c.session.in_(some)) for some in in_chunks(begun, PER_STATEMENT)]
-    else:
-        batches = [and_(true())]
-    held = [session for batch in batches for session in _sessions(connection, user, prefix, batch)]
-    return [session for session in held if session.first_seq > after]
-
-
-@cache
-def _begun() -> Select[Any]:
-    """Names of the first sessions that begin above a seq."""
-    m, earlier = messages.c, messages.alias().c
-    before = exists().where(earlier.user == m.user, earlier.session == m.session, earlier.seq < m.seq)
-    first = select(m.session).where(m.user == bindparam("of"), m.seq > bindparam("after"), ~before)
-    return first.order_by(m.seq).limit(bindparam("most", type_=Integer))
-
-
-def _sessions(
-    connection: Connection, user: str, prefix: str, among: ColumnElement[bool]
-) -> Iterator[Session]:
     c = messages.c
+    first = func.min(c.seq)
     query = (
         select(
             c.session,
             func.count().label("n"),
-            func.min(c.seq).label("first"),
+            first.label("first"),
             func.max(c.seq).label("last"),
             func.min(c.time_us).label("start"),
             func.max(c.time_us).label("end"),
         )
-        .where(c.user == user, among)
-        .where(*_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
+        .where(c.user == user, *_begins(prefix if seals_of(connection) is None else _plain_part(prefix)))
         .group_by(c.session)
-        .order_by(func.min(c.seq))
+        .having(first > after)
+        .order_by(first)
+        .limit(limit)
     )
     rows = [row for row in connection.execute(query) if row.session.startswith(prefix)]
     newest = origins(connection, user, [row.last for row in rows])
-    for row in rows:
-        yield Session(
+    return [
+        Session(
             row.session,
             row.n,
             row.first,
@@ -125,6 +102,8 @@ def _sessions(
             time_in(user, row.session, row.end),
             _title(newest[row.last]),
         )
+        for row in rows
+    ]
 
 
 def _title(message: Message) -> str:
@@ -189,18 +168,14 @@ def titled_sessions(
     title or name all of them stand; `among` these names; with a time, those that were going on then; as far
     as they are `within` some seqs. Items are no sessions.
     """
-    if within is None:
-        few = [] if among is None or len(among) > PER_STATEMENT else list(among)
-        rows: Iterable[Any] = connection.execute(_spans(few=bool(few)), {"of": user, "among": few})
-    else:
-        rows = _spans_within(connection, user, within)
     spans = [
         span
-        for span in map(_Span._make, rows)
+        for span in (_spans(connection, user) if within is None else _spans_within(connection, user, within))
         if (among is None or span.session in among)
         and (since is None or span.end >= to_us(since))
         and (until is None or span.start < to_us(until))
     ]
+    spans.sort(key=lambda span: (span.end, span.last), reverse=True)
     wanted = words.casefold().split()
     if wanted:
         titles = _beginnings(connection, user, [span.first for span in spans])
@@ -220,12 +195,11 @@ def titled_sessions(
         ]
     shown = spans[:limit]
     beginnings = _beginnings(connection, user, [span.first for span in shown])
-    counts = _counts(connection, user, [span.session for span in shown], within)
     return [
         TitledSession(
             span.session,
             beginnings[span.first][0] or span.session,
-            counts[span.session],
+            span.n,
             span.first,
             span.last,
             time_in(user, span.session, span.start),
@@ -236,50 +210,34 @@ def titled_sessions(
     ], len(spans)
 
 
-@cache
-def _spans(*, few: bool) -> Select[tuple[str, int, int, int, int]]:
-    """The span of each session, or of each `among` a few names.
-
-    By steps in the index from name to name: SQLite would otherwise go through every message.
-    """
-    m, other, user = messages.c, messages.alias(), bindparam("of", type_=messages.c.user.type)
-    if not few:
-        names = select(func.min(m.session).label("session")).where(m.user == user).cte(recursive=True)
-        following = select(func.min(other.c.session)).where(
-            other.c.user == user, other.c.session > names.c.session
-        )
-        names = names.union_all(select(following.scalar_subquery()).where(names.c.session.is_not(None)))
-    else:
-        among = m.session.in_(bindparam("among", expanding=True))
-        names = select(m.session).where(m.user == user, among).distinct().cte()
-    inside = and_(other.c.user == user, other.c.session == names.c.session)
+def _spans(connection: Connection, user: str) -> Iterator[_Span]:
+    """The span of each session; the index by session has all that is grouped."""
+    c, begun, ended = messages.c, messages.alias().c, messages.alias().c
     spans = (
         select(
-            names.c.session,
-            select(func.min(other.c.seq)).where(inside).scalar_subquery().label("first"),
-            select(func.max(other.c.seq)).where(inside).scalar_subquery().label("last"),
+            c.session, func.min(c.seq).label("first"), func.max(c.seq).label("last"), func.count().label("n")
         )
-        .where(names.c.session.is_not(None), ~names.c.session.startswith(ITEM_SESSIONS, autoescape=True))
+        .where(c.user == user, ~c.session.startswith(ITEM_SESSIONS, autoescape=True))
+        .group_by(c.session)
         .subquery()
     )
-    begin, end = other.c.time_us.label("start"), m.time_us.label("end")
-    return (
-        select(spans.c.session, spans.c.first, spans.c.last, begin, end)
-        .join(messages, and_(m.user == user, m.seq == spans.c.last))
-        .join(other, and_(other.c.user == user, other.c.seq == spans.c.first))
-        .order_by(end.desc(), spans.c.last.desc())
+    query = (
+        select(spans, begun.time_us, ended.time_us)
+        .where(begun.user == user, begun.seq == spans.c.first)
+        .where(ended.user == user, ended.seq == spans.c.last)
     )
+    return map(_Span._make, connection.execute(query))
 
 
-def _spans_within(connection: Connection, user: str, within: Collection[int]) -> Iterable[_Span]:
+def _spans_within(connection: Connection, user: str, within: Collection[int]) -> Collection[_Span]:
     """The span of each session, of these seqs alone."""
     m = messages.c
     spans: dict[str, _Span] = {}
     for row in connection.execute(select(m.session, m.seq, m.time_us).where(m.user == user).order_by(m.seq)):
         if row.seq in within and not row.session.startswith(ITEM_SESSIONS):
-            before = spans.get(row.session, _Span(row.session, row.seq, 0, row.time_us, 0))
-            spans[row.session] = before._replace(last=row.seq, end=row.time_us)
-    return sorted(spans.values(), key=lambda span: (-span.end, -span.last))
+            before = spans.get(row.session, _Span(row.session, row.seq, 0, 0, row.time_us, 0))
+            spans[row.session] = before._replace(last=row.seq, n=before.n + 1, end=row.time_us)
+    return spans.values()
 
 
 def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[int, tuple[str, bool]]:
@@ -297,19 +255,3 @@ def _beginnings(connection: Connection, user: str, seqs: Sequence[int]) -> dict[
             is_dated = metadata.get(TIME_KNOWN) is not False
             known[row.seq] = (" ".join(title.split())[:_LONGEST_TITLE], is_dated)
     return known
-
-
-def _counts(
-    connection: Connection, user: str, sessions: Sequence[str], within: Collection[int] | None
-) -> Counter[str]:
-    m = messages.c
-    counts: Counter[str] = Counter()
-    for some in in_chunks(sessions, PER_STATEMENT):
-        mine = m.user == user, m.session.in_(some)
-        if within is None:
-            query = select(m.session, func.count().label("n")).where(*mine).group_by(m.session)
-            counts.update({row.session: row.n for row in connection.execute(query)})
-        else:
-            rows = connection.execute(select(m.session, m.seq).where(*mine))
-            counts.update(row.session for row in rows if row.seq in within)
-    return counts
