@@ -99,10 +99,15 @@ class CheckedInteger(_Whole):
 
 
 class CheckedText(sqlalchemy.types.TypeDecorator[str]):
-    """Text of any length."""
+    """Text of any length, in the order of its characters' numbers."""
 
     impl = sqlalchemy.Text
     cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """See sqlalchemy."""
+        plain = dialect.name != "postgresql"  # SQLite has this order by default
+        return dialect.type_descriptor(sqlalchemy.Text() if plain else sqlalchemy.Text(collation="C"))
 
     def bind_processor(self, dialect: Any) -> _Convert | None:
         """See sqlalchemy."""

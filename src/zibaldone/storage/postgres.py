@@ -178,7 +178,7 @@ class PostgresDatabase(Database):
         """Begin a write transaction of all users; new tables get row level security at its end."""
         with self.write() as connection:
             yield connection
-            _secure_tables(connection)
+            walls.secure_tables(connection)
 
     @contextmanager
     def unlocked(self) -> Iterator[Connection]:
@@ -414,24 +414,6 @@ def _key(name: str) -> int:
     """Hash a lock's name to 64 bits; names that collide only wait for each other."""
     digest = blake2b(f"zibaldone {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def _secure_tables(connection: Connection) -> None:
-    """Give text columns the collation C, as in SQLite, and enable row level security."""
-    rows = connection.execute(
-        text(
-            "SELECT table_name, column_name FROM information_schema.columns"
-            " WHERE table_schema = current_schema() AND data_type = 'text'"
-            " AND coalesce(collation_name, '') <> 'C' AND table_name = ANY(:names)"
-        ),
-        {"names": list(metadata.tables)},
-    )
-    columns: dict[str, list[str]] = {}
-    for table, column in rows:
-        columns.setdefault(table, []).append(f'ALTER COLUMN "{column}" TYPE text COLLATE "C"')
-    for table, changes in sorted(columns.items()):
-        connection.exec_driver_sql(f'ALTER TABLE "{table}" {", ".join(changes)}')
-    walls.secure_tables(connection)
 
 
 def _is_exempt(connection: Connection) -> bool:
