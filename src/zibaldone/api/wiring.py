@@ -426,12 +426,11 @@ class Wiring:
         """Forget what is to go now by each user's policy, or by `policy`; of one user or of all."""
         now = self.now()
         with self.database.read(user) as connection:
+            users = None if user is None else [user]
+            holding = retaining.policies(connection, self.default_retention, users)
             if policy is not None:
-                policies = dict.fromkeys(log.all_users(connection) if user is None else [user], policy)
-            else:
-                users = None if user is None else [user]
-                policies = retaining.due(connection, self.default_retention, now, users)
-            seqs = retaining.going(connection, policies, now)
+                holding = ((name, policy) for name in users or log.all_users(connection))
+            seqs = retaining.going(connection, holding, now)
         return forgetting.forget_each(
             self.database,
             self.stores(),

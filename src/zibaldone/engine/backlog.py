@@ -96,7 +96,7 @@ class Backlog:
             rows = _page(connection, "", PAGE, is_marked=False)
         page = [row.user for row in rows]
         late = set().union(*(users_behind(connection, view, among=page) for view in views))
-        late |= retaining.due(connection, self._retention, self._now(), page).keys()
+        late |= retaining.due(connection, self._retention, self._now(), page)
         taken_to, self._walked_to = self._walked_to, page[-1] if len(page) == PAGE else ""
         for user in sorted(late - lagging.keys()):
             if len(lagging) >= most:
