@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config
@@ -152,8 +152,7 @@ class Wiring:
             self.database.keep_reserve()
             if not self.database.shared and self.database.bucket is None:  # each user's maintenance does it
                 clean_all(self.database)
-                if not self.database.saved.is_clean():  # as after a forgetting that was killed
-                    self.database.saved.sweep()
+                self.database.saved.sweep()  # as after a forgetting that was killed
             if self._kv_folder.is_dir():
                 self.kv.clean_all(self.database)
             shredding.finish(self.database, self.stores, self.now())
@@ -406,16 +405,12 @@ class Wiring:
         if dropped and not dry_run:
             with self.database.unlocked() as connection:
                 grants.drop(connection, user)
-        remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
-        receipt = (shredding.shred if shred else remove)(
-            self.database,
-            self.stores(),
-            user,
-            dry_run=dry_run,
-            keep_texts=keep_texts,
-            now=self.now(),
-            also=list(self.variants.instances()),
-        )
+        stores, also, now = self.stores(), list(self.variants.instances()), self.now()
+        options: dict[str, Any] = {"dry_run": dry_run, "keep_texts": keep_texts, "now": now, "also": also}
+        if shred:
+            receipt = shredding.shred(self.database, stores, user, **options)
+        else:
+            (receipt,) = forgetting.forget_each(self.database, stores, {user: selected}, **options)
         gone = Removed("grants", (Counted("grants", dropped),))
         return replace(receipt, views=(*receipt.views, gone)) if dropped else receipt
 

@@ -47,7 +47,6 @@ class Appended:
 
     stored: list[Message]  # aligned with what was given; the first copy where an id was known already
     new: int  # how many of them are new
-    changed: int = 0  # how many are known with another content, and were left as first stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +83,16 @@ def append(
 
     Raises IdConflict when an id is taken by a message that says something else, or elsewhere, or is another
     agent's. Other metadata may differ (a chat was renamed since): what was stored first stays. With
-    `keep_first` it stays whatever differs, and is counted.
+    `keep_first` it stays whatever differs.
     """
     known = fetch_by_id(connection, user, [m.id for m in given if m.id is not None])
     stored: list[Message] = []
     fresh: list[int] = []  # positions in `given`
-    changed = 0
     for position, message in enumerate(given):
         first = known.get(message.id) if message.id is not None else None
         if first is not None:
-            if differs := _differences(first, message):
-                if not keep_first:
-                    raise _conflict(first, differs)
-                changed += 1
+            if not keep_first and (differs := _differences(first, message)):
+                raise _conflict(first, differs)
             stored.append(first)
             continue
         complete = message
@@ -125,7 +121,7 @@ def append(
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]
-    return Appended(stored, len(fresh), changed)
+    return Appended(stored, len(fresh))
 
 
 def sift(connection: Connection, user: str, given: Sequence[Message], *, again: bool) -> Sifted:
