@@ -107,36 +107,6 @@ def test_a_held_lease_is_renewed_and_a_stolen_one_is_lost(database):
             check()
 
 
-def test_maintenance_in_the_foreground_takes_turns_with_workers(url, database):
-    """While a worker has the user, `maintain` and `rebuild` wait; and while they work, no worker begins."""
-    worker, asked, done = Leases(database), [], threading.Event()
-
-    class Watched(HashEmbedder):
-        def embed(self, texts):
-            with worker.hold("ann") as held:
-                asked.append(held)
-            return super().embed(texts)
-
-    def foreground():
-        memory.maintain(user="ann")
-        memory.builds.rebuild("notes", user="ann", beside=False)
-        done.set()
-
-    with Memory(url, embedder=Watched(16)) as memory:
-        memory.add("I moved to Oslo.", user="ann")
-        asked.clear()
-        with worker.hold("ann") as held:
-            assert held is not None
-            thread = threading.Thread(target=foreground)
-            thread.start()
-            assert not done.wait(0.3)
-            assert asked == []
-        thread.join()
-        assert asked
-        assert set(asked) == {None}
-        assert memory._wiring.backlog.look() == []
-
-
 SETTINGS = {
     "embedder": HashEmbedder(16),
     "chunks": MemAttention(chunk_gate_tokens=40),

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
 
 _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
-_OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
 _SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
@@ -133,9 +132,7 @@ class Wiring:
         self.views = self._wire(self.embedder, self.asker, self.chat)
         self.leases = Leases(self.database)  # of the worker
         self.backlog = Backlog(self.database, partial(self.chosen, None), self.default_retention, self.now)
-        # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
-        self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
-        self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat, self._hold)
+        self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat)
         self.variants = self.rebuilder.variants
         self.ingest = Ingest(
             self.database,
@@ -468,7 +465,6 @@ class Wiring:
             workers=self.config.workers,
             on_step=step,
             built_as=self.variants.serving,
-            hold=self._hold,
         )
         return replace(maintenance.with_usage(report, before, self.meter.total(user)), forgotten=tuple(gone))
 

@@ -25,7 +25,6 @@ from zibaldone.storage.upsert import insert_missing
 
 LEASE_S = 60.0
 _RENEWALS = 4  # in the time of one lease
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.1  # between two attempts to take a lease
 _logger = logging.getLogger(__name__)
 
 
@@ -82,24 +81,6 @@ class Leases:
                 self._changed.notify_all()
             with suppress(StorageError, ClosedMemory):  # then it ends by itself
                 self._release(user)
-
-    @contextmanager
-    def wait(self, user: str, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
-        """Hold a user's lease as soon as its holder releases it; a worker does so after each turn.
-
-        Calls `check` between two attempts; it may raise.
-        """
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            check()
-            with self.hold(user) as held:
-                if held is not None:
-                    yield held
-                    return
-            if pause_s == _FIRST_PAUSE_S:
-                _logger.info("user %r is maintained by another worker: waiting", user)
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _claim(self, user: str) -> bool:
         t = table.c

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal, TypeVar, cast
@@ -13,8 +12,7 @@ from zibaldone import log
 from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.engine import generations, inspection, maintenance
 from zibaldone.engine.ingest import Progress
-from zibaldone.engine.leases import LeaseLost
-from zibaldone.engine.maintenance import Hold, OnStep
+from zibaldone.engine.maintenance import OnStep
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker
@@ -128,13 +126,8 @@ class Rebuilder:
         tokenizer: Tokenizer,
         wire: Wire,
         chat: ChatModel | None,
-        hold: Hold | None = None,
     ) -> None:
-        """`wire` makes the memory's views with given models; `chat` is the memory's own model.
-
-        `hold` keeps workers from the user whose build is being made anew.
-        """
-        self._hold = hold
+        """`wire` makes the memory's views with given models; `chat` is the memory's own model."""
         self._database, self._meter, self._tokenizer = database, meter, tokenizer
         self._wire, self._own_chat = wire, name_of(chat)
         self.variants = Variants(database, self._own_chat)
@@ -143,14 +136,7 @@ class Rebuilder:
         """Rebuild the user's serving build with its own models, and let the new one serve at once."""
         serving = self.variants.serving(user, view)
         with inspection.damage_is_named(self._database, user, [view]):
-            self._rebuild(user, serving, self._steps(user, progress))
-
-    def _rebuild(self, user: str, view: View, on_step: OnStep) -> None:
-        while self._hold is not None:
-            with suppress(LeaseLost), self._hold(user, lambda: None) as check:
-                maintenance.rebuild(self._database, user, view, on_step=on_step, check=check)
-                return
-        maintenance.rebuild(self._database, user, view, on_step=on_step)
+            maintenance.rebuild(self._database, user, serving, on_step=self._steps(user, progress))
 
     def grow(
         self,
