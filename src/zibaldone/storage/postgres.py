@@ -333,15 +333,6 @@ class PostgresDatabase(Database):
             rows = int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
             return rows + bucket_size_bytes(self, connection)
 
-    def words(self, connection: Connection) -> Iterator[str]:
-        """See Database."""
-        looking = inspect(connection)
-        for table in looking.get_table_names():
-            if table in metadata.tables:
-                yield table
-                yield from (column["name"] for column in looking.get_columns(table))
-                yield from (str(index["name"]) for index in looking.get_indexes(table))
-
     def start_anew(self) -> None:
         """Drop the parent's connections and locks in a forked child."""
         for engine in (self._engine, self._object_engine):
