@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Select,
-    bindparam,
     func,
     select,
     type_coerce,
@@ -113,13 +110,8 @@ def _title(message: Message) -> str:
 
 def overwritten(connection: Connection, user: str) -> frozenset[int]:
     """Seqs of earlier versions of items: of each item's messages all but the last."""
-    return frozenset(connection.execute(_overwritten(), {"of": user}).scalars())
-
-
-@cache
-def _overwritten() -> Select[Any]:
     c = messages.c
-    mine = c.user == bindparam("of")
+    mine = c.user == user
     changed = (
         select(c.session, func.max(c.seq).label("last"))
         .where(mine, *_begins(ITEM_SESSIONS))
@@ -127,8 +119,8 @@ def _overwritten() -> Select[Any]:
         .having(func.count() > 1)
         .subquery()
     )
-    query = select(c.seq).join(changed, c.session == changed.c.session)
-    return query.where(mine, c.seq < changed.c.last)
+    query = select(c.seq).join(changed, c.session == changed.c.session).where(mine, c.seq < changed.c.last)
+    return frozenset(connection.execute(query).scalars())
 
 
 def count_sessions(connection: Connection, user: str) -> int:

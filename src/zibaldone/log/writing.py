@@ -34,6 +34,7 @@ from zibaldone.storage.schema import (
     messages,
     users,
 )
+from zibaldone.storage.upsert import insert_missing, put
 
 _ROWS_PER_STATEMENT = 5000
 # Made once: every add runs it, and making one costs several times what running it does.
@@ -137,9 +138,7 @@ def sift(connection: Connection, user: str, given: Sequence[Message], *, again: 
 
 def note_export(connection: Connection, user: str, path: str, now: datetime) -> None:
     """Note that messages, or documents made of them, were written to this file or folder."""
-    at = and_(exports.c.user == user, exports.c.path == path)
-    if not connection.execute(update(exports).where(at).values(time_us=to_us(now))).rowcount:
-        connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
+    put(connection, exports, {"user": user, "path": path, "time_us": to_us(now)})
 
 
 def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
@@ -191,11 +190,9 @@ def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> No
     """Note digests of the ids, so that an import leaves them out. Call before deleting the messages."""
     for batch in in_chunks(seqs, PER_STATEMENT):
         these = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        ids = list(connection.execute(select(messages.c.id).where(these)).scalars())
-        new = {_id_digest(user, own) for own in set(ids) - _forgotten(connection, user, ids)}
-        if new:
-            rows = [{"user": user, "digest": digest} for digest in sorted(new)]
-            connection.execute(forgotten_ids.insert(), rows)
+        ids = sorted(connection.execute(select(messages.c.id).where(these)).scalars())
+        rows = [{"user": user, "digest": _id_digest(user, own)} for own in ids]
+        insert_missing(connection, forgotten_ids, rows)
 
 
 def _forgotten(connection: Connection, user: str, ids: Sequence[str]) -> set[str]:

@@ -68,11 +68,6 @@ class Variants:
             )
             self._of = {**self._of, name: (*others, variant)}
 
-    def has_chat(self, chat: str) -> bool:
-        """True if a chat model of this name is known here."""
-        others = (variant.chat for variants in self._of.values() for variant in variants)
-        return chat in (self._chat, *others)
-
     def instances(self) -> Iterator[ViewStore]:
         """Iterate over all variants; forgetting clears their caches, too."""
         return (variant.view for variants in self._of.values() for variant in variants)
@@ -163,7 +158,7 @@ class Rebuilder:
         with self._database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
         made_by = view if beside is None else self.variants.of(beside, view)
-        if beside is not None and (made_by is None or not self._can_go_on(beside.chat, beside.cursor, user)):
+        if beside is not None and made_by is None:
             by = f"{beside.fingerprint}{f', chat model {beside.chat!r}' if beside.chat else ''}"
             raise InvalidInput(
                 f"what stands beside the {view.name} view of user {user!r} was made with other models ({by}):"
@@ -171,12 +166,6 @@ class Rebuilder:
             )
         assert made_by is not None
         of_view.switch(self._database, user, made_by, on_step=self._steps(user, progress))
-
-    def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
-        """True if the build has read the whole log, or its chat model is known here."""
-        with self._database.read(user) as connection:
-            is_complete = cursor >= log.state(connection, user).last_seq
-        return is_complete or self.variants.has_chat(chat)
 
     def _steps(self, user: str, progress: Progress | None) -> OnStep:
         """Return a callback that adds up messages and reports them with the user's total."""
