@@ -11,7 +11,7 @@ import binascii
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import sqlalchemy
 from sqlalchemy import Connection
@@ -21,17 +21,26 @@ from sqlalchemy.sql import operators
 from zibaldone.core.validation import shown
 from zibaldone.errors import KeyDestroyed, KeyMissing, StorageCorrupt, ZibaldoneError
 
-if TYPE_CHECKING:
-    from zibaldone.storage.keyring import Keyring
-
 _ESCAPE = "\x1a"  # what stands for a NUL begins with it, and so does what stands for itself
 _Convert = Callable[[Any], Any]
-SEALS = "zibaldone_seals"  # an attribute of a dialect: the Keyring of its database
+SEALS = "zibaldone_seals"  # an attribute of a dialect: the Seals of its database
 # A prefix that stays in plain text in sealed names: it is memory's own, and searched by LIKE.
 PLAIN_BEGINNING = "zibaldone:items/"
 UNREADABLE = (StorageCorrupt, KeyDestroyed, KeyMissing)  # what opening a value of one user raises
 _FIX = "restore a copy, or where admin.check() names a view make it anew with builds.rebuild(view, user=...)"
 _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
+
+
+class Seals(Protocol):
+    """The part of a Keyring that columns need; see Keyring."""
+
+    def seal(self, data: bytes, *, findable: bool) -> bytes: ...
+
+    def open(self, sealed: bytes) -> bytes: ...
+
+    def means(self, connection: Connection, user: str) -> None: ...
+
+    overhead_bytes: int
 
 
 def without_nul(text: str) -> str:
@@ -153,10 +162,10 @@ class _Sealed(sqlalchemy.types.TypeDecorator[Any]):
 
         return read
 
-    def _sealed(self, seals: Keyring, value: Any) -> Any:
+    def _sealed(self, seals: Seals, value: Any) -> Any:
         return seals.seal(value, findable=self.findable)
 
-    def _opened(self, seals: Keyring, stored: Any) -> Any:
+    def _opened(self, seals: Seals, stored: Any) -> Any:
         return seals.open(stored)
 
 
@@ -179,26 +188,26 @@ class SealedText(_Sealed, CheckedText):
         """See sqlalchemy."""
         return self if op in _EQUALITY else CheckedText()
 
-    def _sealed(self, seals: Keyring, value: str) -> str:
+    def _sealed(self, seals: Seals, value: str) -> str:
         if self.findable and value.startswith(PLAIN_BEGINNING):
             rest = value.removeprefix(PLAIN_BEGINNING)
             return PLAIN_BEGINNING + (self._sealed(seals, rest) if rest else "")
         sealed = seals.seal(value.encode("utf-8", "surrogatepass"), findable=self.findable)
         return binascii.b2a_base64(sealed, newline=False).decode("ascii")
 
-    def _opened(self, seals: Keyring, stored: str) -> str:
+    def _opened(self, seals: Seals, stored: str) -> str:
         if stored.startswith(PLAIN_BEGINNING):
             rest = stored.removeprefix(PLAIN_BEGINNING)
             return PLAIN_BEGINNING + (self._opened(seals, rest) if rest else "")
         return seals.open(binascii.a2b_base64(stored)).decode("utf-8", "surrogatepass")
 
 
-def _seals(dialect: Any) -> Keyring | None:
-    seals: Keyring | None = getattr(dialect, SEALS, None)
+def _seals(dialect: Any) -> Seals | None:
+    seals: Seals | None = getattr(dialect, SEALS, None)
     return seals
 
 
-def seals_of(connection: Connection) -> Keyring | None:
+def seals_of(connection: Connection) -> Seals | None:
     """Return the seals of the connection's database; None if words are stored in plain text."""
     return _seals(connection.dialect)
 

@@ -12,8 +12,8 @@ import mmap
 import time
 import uuid
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
@@ -24,7 +24,7 @@ from zibaldone.storage.schema import saved_indexes as table
 from zibaldone.storage.schema import stored_objects
 
 if TYPE_CHECKING:
-    from zibaldone.storage.database import Database
+    from zibaldone.storage.keyring import Keyring
 
 SAVED = "saved indexes"  # in a connection's info: those of its database
 INDEX_ROWS = "index"  # their kind, where they are rows
@@ -33,10 +33,22 @@ _RETRY_DELAY_S = 15.0  # after a store did not answer, indexes are made from the
 _logger = logging.getLogger(__name__)
 
 
+class Transactions(Protocol):
+    """The part of a Database that saved indexes need; see Database."""
+
+    keyring: Keyring | None
+
+    def read(self, user: str | None = None) -> AbstractContextManager[Connection]: ...
+
+    def unlocked(self) -> AbstractContextManager[Connection]: ...
+
+    def now_us(self, connection: Connection) -> int: ...
+
+
 class SavedIndexes:
     """The current segments of a user's index of each name: each whole, or not there."""
 
-    def __init__(self, database: Database, store: ObjectStore) -> None:
+    def __init__(self, database: Transactions, store: ObjectStore) -> None:
         self.store = store
         self._database = database
         self._retry_at = 0.0

@@ -225,10 +225,8 @@ def remove(connection: Connection, view: str, generation: Generation, gone: Iter
     mine = {"of": generation.user, "name": view, "number": generation.number}
     if rows := [mine | {"on": seq, "place": part} for seq, part in gone]:
         for its in (unit_sources, table):
-            one = delete(its).where(
-                _mine(its), its.c.seq == bindparam("on"), its.c.part == bindparam("place")
-            )
-            connection.execute(one, rows)
+            by_key = _mine(its), its.c.seq == bindparam("on"), its.c.part == bindparam("place")
+            connection.execute(delete(its).where(*by_key), rows)
 
 
 def forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
