@@ -91,9 +91,6 @@ class Backlog:
     ) -> None:
         """Add users of the next page who lag behind or have something to forget to `lagging`."""
         rows = _page(connection, self._walked_to, PAGE, is_marked=False)
-        if not rows and self._walked_to:  # the last page was full, and was the last
-            self._walked_to = ""
-            rows = _page(connection, "", PAGE, is_marked=False)
         page = [row.user for row in rows]
         late = set().union(*(users_behind(connection, view, among=page) for view in views))
         late |= retaining.due(connection, self._retention, self._now(), page)
