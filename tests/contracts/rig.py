@@ -168,9 +168,9 @@ class Rig:
 
     def forget(self, seqs: Sequence[int], user: str = USER, *, dry_run: bool = False) -> Receipt:
         """These messages, in the log and in the view."""
-        return forgetting.forget(
-            self.database, [self.view], user, Selector(seqs=tuple(seqs)), dry_run=dry_run
-        )
+        selected = {user: Selector(seqs=tuple(seqs))}
+        (receipt,) = forgetting.forget_each(self.database, [self.view], selected, dry_run=dry_run)
+        return receipt
 
     def recall_while(self, question: Question, happens: Callable[[], None], snapshot: int) -> None:
         """Let something happen behind the back of a retrieval's first, second, ... snapshot, or after it."""

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 from anywhere import EVERYWHERE
 from zibaldone.engine import backlog
-from zibaldone.storage.schema import maintained_views, users
+from zibaldone.storage.schema import users
 from zibaldone.testing import HashEmbedder
 
 SETTINGS = {"embedder": HashEmbedder(16), "chat": None}
@@ -90,14 +90,14 @@ def test_what_is_added_between_the_look_and_the_clearing_stays_marked(opened, mo
     memory.add("I moved to Oslo.", user="ann")
     memory.add("I moved to Rome.", user="bea")
     memory.maintain()
-    note = memory._wiring.backlog._note
+    clear = memory._wiring.backlog._clear
 
-    def late(settled, *others):
+    def late(settled):
         assert {"ann", "bea"} <= settled.keys()
         memory.add("My sister is Ida.", user="ann")
-        note(settled, *others)
+        clear(settled)
 
-    monkeypatch.setattr(memory._wiring.backlog, "_note", late)
+    monkeypatch.setattr(memory._wiring.backlog, "_clear", late)
     memory._wiring.backlog.look()
     monkeypatch.undo()
     assert marked(memory) == {"ann"}
@@ -118,30 +118,12 @@ def test_a_user_who_is_being_written_is_not_waited_for(opened):
 
 
 @EVERYWHERE
-def test_one_worker_does_not_clear_what_another_s_views_have_not_read(opened):
-    """Views that workers keep count for everybody's marks."""
+def test_a_worker_finds_whose_marks_another_one_cleared(opened):
+    """One with further views looks at every user in the end."""
     few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
-    assert more._wiring.backlog.look() == []
-    few.add("I moved to Oslo.", user="ann")
-    few.maintain()
-    assert few._wiring.backlog.look() == []
-    assert marked(few) == {"ann"}
-    assert more._wiring.backlog.look() == ["ann"]
-    more.maintain()
-    assert few._wiring.backlog.look() == []
-    assert marked(few) == set()
-
-
-def test_a_view_that_no_worker_keeps_any_more_holds_no_mark_for_ever(opened):
-    """After a week without a worker of it, a view does not count."""
-    few, more = opened(maintained=["messages"]), opened(maintained=["messages", "notes"])
-    more._wiring.backlog.look()
-    with few._database.write() as connection:
-        connection.execute(
-            update(maintained_views).values(seen_us=maintained_views.c.seen_us - 8 * 86400 * 10**6)
-        )
     few.add("I moved to Oslo.", user="ann")
     settle(few)
+    assert more._wiring.backlog.look() == ["ann"]
 
 
 @EVERYWHERE

@@ -139,15 +139,11 @@ def test_another_embedder_without_a_gap(memory):
     assert memory.admin.check().faults == ()
 
 
-def test_what_is_added_reaches_both(memory, bad):
-    """The second build is kept in step by maintenance, and a switch reads what is left."""
+def test_a_switch_reads_what_was_added_meanwhile(memory, bad):
+    """Nothing is unread in the build that serves then."""
     memory.builds.rebuild("notes", user="ann", chat=bad)
     memory.add("I live in Evora now.", user="ann")
     assert memory.builds.status("notes", user="ann").other.unread == 1
-    memory.maintain()
-    builds = memory.builds.status("notes", user="ann")
-    assert (builds.serving.unread, builds.other.unread) == (0, 0)
-    memory.add("I live in Beja now.", user="ann")
     assert memory.builds.switch("notes", user="ann").serving.unread == 0
 
 
@@ -210,15 +206,14 @@ def test_a_switch_that_is_killed_anywhere_is_made_or_not(memory, bad, step):
 
 
 def test_a_failing_embedder_leaves_everything_as_it_was(memory):
-    """The failure is told, the first build serves, and maintenance names the one that lags."""
+    """The failure is told, the first build serves, and a rebuild goes on where it was."""
     failing = FailingEmbedder(HashEmbedder(32, name="other"))
     before = recalled(memory)
     with pytest.raises(ModelFailed, match="told to fail"):
         memory.builds.rebuild(user="ann", embedder=failing)
     assert recalled(memory) == before
-    assert [behind.view for behind in memory.maintain().behind] == ["messages"]
     failing.failing = False
-    assert memory.maintain().behind == ()
+    memory.builds.rebuild(user="ann", embedder=failing)
     assert memory.builds.switch(user="ann").serving.unread == 0
 
 

@@ -11,7 +11,6 @@ from children import Child
 from anywhere import serials_at
 from traces import Traceable, serial
 from zibaldone import Config, MemAttention, Memory, ModelFailed, Placement
-from zibaldone.api import wiring as memory_module
 from zibaldone.api.config import MAINTAINED
 from zibaldone.testing import HashEmbedder, ScriptedModel
 from zibaldone.views.chunks.storage.records import reclaim_orphans
@@ -26,12 +25,6 @@ RESTLESS = Config(
     placement=Placement(block_bytes=700, gc_invalid_ratio=0.1, staged_blocks=0),
     maintained=[*MAINTAINED, "chunks"],
 )
-
-
-@pytest.fixture(autouse=True)
-def short_leases(monkeypatch):
-    """For so long a killed process is waited for."""
-    monkeypatch.setattr(memory_module, "_OWN_LEASE_S", 0.5)
 
 
 def model(seed):

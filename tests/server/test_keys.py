@@ -2,7 +2,6 @@
 
 import hmac
 import json
-import sqlite3
 
 import httpx2
 import pytest
@@ -125,16 +124,3 @@ def test_keys_outlive_a_forgetting(keys, memory_path):
         memory.add("A secret.", user="ann")
         memory.forget(user="ann", everything=True)
     assert keys.authenticate(token)
-
-
-def test_keys_of_before_have_no_mode_of_their_own(memory_path, make_key):
-    """A folder whose table lacks the column gets it, and its keys open as they did."""
-    token = make_key("ann")
-    (file,) = memory_path.glob("*.sqlite3")
-    with sqlite3.connect(file) as connection:
-        connection.execute("ALTER TABLE server_keys DROP COLUMN memory_mode")
-        connection.execute("DELETE FROM migrations WHERE number > 100")
-    connection.close()
-    store = KeyStore(memory_path)
-    assert store.authenticate(token).memory_mode is None
-    store.close()

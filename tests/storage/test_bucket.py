@@ -233,16 +233,6 @@ def test_a_memory_with_blocks_is_given_no_bucket(place, bucket):
         assert memory.admin.check().ok
 
 
-def test_blocks_beside_a_bucket_are_refused(place, bucket):
-    """An earlier version gave one to a memory that had blocks: none of them is left out of forgetting."""
-    with open_memory(place, **SETTINGS) as memory:
-        fill(memory)
-        with memory._database.write() as connection:
-            connection.execute(text("INSERT INTO bucket (id, url) VALUES ('m', :url)"), {"url": bucket.url})
-    with pytest.raises(StorageUnusable, match="85a6e8d6"):
-        open_memory(place, **SETTINGS)
-
-
 def test_a_bucket_and_a_key_do_not_go_together(tmp_path, bucket):
     """Objects are outside of the key's reach: an encrypted memory is given none, and one with some no key."""
     pytest.importorskip("sqlcipher3.dbapi2", reason="pip install 'zibaldone[encryption]'")

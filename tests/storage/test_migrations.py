@@ -44,9 +44,9 @@ def test_a_fresh_folder_has_the_tables_of_the_schema(database):
     assert set(expected) == set(schema.metadata.tables)
 
 
-# What was measured of an embedder is no user's, nor are the bucket and what workers keep; a key is looked up
+# What was measured of an embedder is no user's, nor is the bucket; a key is looked up
 # before its user is known, and a block by a digest.
-NOBODY_S = {"migrations", "server_keys", "stored_objects", "bucket", "maintained_views", "sealing"}
+NOBODY_S = {"migrations", "server_keys", "stored_objects", "bucket", "sealing"}
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,12 @@ def test_every_key_begins_with_the_user(table):
     assert all(next(iter(index.columns)).name == "user" for index in table.indexes)
 
 
-def test_a_folder_that_kept_themes_keeps_none(database):
-    """Themes and thresholds of the first tables are gone, grants are there, and all is as in a new folder."""
+def test_a_folder_of_the_first_number_is_brought_to_the_newest(database):
+    """It has the tables of a new folder afterwards."""
     with database.write() as connection:
         expected = described(connection)
-        for statement in (
-            "ALTER TABLE hierarchy_states ADD COLUMN grouped BIGINT NOT NULL DEFAULT 0",
-            "ALTER TABLE hierarchy_states ADD COLUMN theme_cap BIGINT NOT NULL DEFAULT 0",
-            "DROP TABLE grants",
-            "CREATE TABLE hierarchy_thresholds (embedder TEXT PRIMARY KEY, thresholds TEXT NOT NULL)",
-            f"DELETE FROM migrations WHERE number > {FIRST}",
-        ):
-            connection.execute(text(statement))
+        connection.execute(text("CREATE TABLE maintained_views (view TEXT PRIMARY KEY, seen_us BIGINT)"))
+        connection.execute(text(f"DELETE FROM migrations WHERE number > {FIRST}"))
     migrate(database.write)
     with database.read() as connection:
         assert described(connection) == expected
@@ -90,7 +84,7 @@ def test_blocks_of_keys_and_values_at_places_of_one_file_are_encoded_anew(databa
                 'INSERT INTO view_states ("user", view, generation, fingerprint, cursor, serving) VALUES'
                 " ('ann', 'kv', 1, 'f', 3, 1), ('ann', 'chunks', 1, 'f', 3, 1)"
             ),
-            f"DELETE FROM migrations WHERE number > {FIRST + 3}",
+            f"DELETE FROM migrations WHERE number > {FIRST + 1}",
         ):
             connection.execute(text(statement))
     migrate(database.write)

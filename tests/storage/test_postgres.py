@@ -17,7 +17,7 @@ from zibaldone.storage.opening import open_database
 from zibaldone.testing import HashEmbedder
 
 EMBEDDER = HashEmbedder(16)
-NOBODY_S = {"bucket", "maintained_views", "sealing", "server_keys", "stored_objects"}  # walled as a whole
+NOBODY_S = {"bucket", "sealing", "server_keys", "stored_objects"}  # walled as a whole
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ from zibaldone.views.base import View
 
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
-GATHER_S, _LONGEST_GATHER_S = 2.0, 20.0
+GATHER_S = 5.0
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
 
@@ -120,7 +120,6 @@ class Admin:
             threads=threads,
             poll_s=poll_s,
             gather_s=GATHER_S,
-            longest_s=_LONGEST_GATHER_S,
             turn_s=turn_s,
         )
         wiring.worker.start()

@@ -89,7 +89,6 @@ class Builds:
         """Remove the build that does not serve. Raises InvalidInput where there is none."""
         whose, chosen = key("user", user), self._view(view)
         of_view.discard(self._database, whose, chosen)
-        self._rebuilder.variants.grow_no_more(whose, chosen.name)
         return of_view.builds(self._database, whose, chosen)
 
     def _view(self, name: str) -> View:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from zibaldone import log
 from zibaldone.api.config import LONGEST_S, Config
@@ -34,9 +34,8 @@ from zibaldone.engine.backlog import Backlog
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.ingest import Ingest, Progress, save_index
 from zibaldone.engine.leases import LeaseLost, Leases
-from zibaldone.engine.maintenance import Maintained, OwnModelFailed
+from zibaldone.engine.maintenance import Maintained
 from zibaldone.engine.rebuilding.rebuilder import Rebuilder
-from zibaldone.engine.recall_priority import RecallPriority
 from zibaldone.engine.worker import BackgroundWorker
 from zibaldone.errors import InvalidInput, ModelFailed, StorageError, UnknownName
 from zibaldone.log import grants
@@ -73,7 +72,6 @@ if TYPE_CHECKING:
 
 _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
-_OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
 BY_CHAT = "chat"  # the reranker that is the chat model
 
@@ -119,7 +117,6 @@ class Wiring:
             )
         self.tokenizer: Tokenizer = static
         self.worker: BackgroundWorker | None = None
-        self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
             path,
             busy_timeout_s=config.busy_timeout_s,
@@ -139,9 +136,7 @@ class Wiring:
         self.views = self._wire(self.embedder, self.asker, self.chat)
         self.leases = Leases(self.database)  # of the worker
         self.backlog = Backlog(self.database, partial(self.chosen, None), self.default_retention, self.now)
-        # Where many machines maintain, in turn with their workers; a folder's foreground waits for nobody.
-        self._hold = Leases(self.database, lease_s=_OWN_LEASE_S).wait if self.database.shared else None
-        self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat, self._hold)
+        self.rebuilder = Rebuilder(self.database, self.meter, static, self._wire, self.chat)
         self.variants = self.rebuilder.variants
         self.ingest = Ingest(
             self.database,
@@ -158,8 +153,7 @@ class Wiring:
             self.database.keep_reserve()
             if not self.database.shared and self.database.bucket is None:  # each user's maintenance does it
                 clean_all(self.database)
-                if not self.database.saved.is_clean():  # as after a forgetting that was killed
-                    self.database.saved.sweep()
+                self.database.saved.sweep()  # as after a forgetting that was killed
             if self._kv_folder.is_dir():
                 self.kv.clean_all(self.database)
             shredding.finish(self.database, self.stores, self.now())
@@ -375,8 +369,8 @@ class Wiring:
         return self._reading(user, [self.messages, self.notes], work)
 
     def _reading(self, user: str, views: Sequence[View], work: Callable[[], R]) -> R:
-        """Do what reads these views, before the worker goes on, and name the damage that it meets."""
-        with self.recall_priority.held(), inspection.damage_is_named(self.database, user, views):
+        """Do what reads these views, and name the damage that it meets."""
+        with inspection.damage_is_named(self.database, user, views):
             return self.variants.steadily(user, views, work)
 
     def notify(self, *users: str) -> None:
@@ -406,16 +400,12 @@ class Wiring:
         if dropped and not dry_run:
             with self.database.unlocked() as connection:
                 grants.drop(connection, user)
-        remove: Callable[..., Receipt] = partial(forgetting.forget, selected=selected)
-        receipt = (shredding.shred if shred else remove)(
-            self.database,
-            self.stores(),
-            user,
-            dry_run=dry_run,
-            keep_texts=keep_texts,
-            now=self.now(),
-            also=list(self.variants.instances()),
-        )
+        stores, also, now = self.stores(), list(self.variants.instances()), self.now()
+        options: dict[str, Any] = {"dry_run": dry_run, "keep_texts": keep_texts, "now": now, "also": also}
+        if shred:
+            receipt = shredding.shred(self.database, stores, user, **options)
+        else:
+            (receipt,) = forgetting.forget_each(self.database, stores, {user: selected}, **options)
         gone = Removed("grants", (Counted("grants", dropped),))
         return replace(receipt, views=(*receipt.views, gone)) if dropped else receipt
 
@@ -426,12 +416,11 @@ class Wiring:
         """Forget what is to go now by each user's policy, or by `policy`; of one user or of all."""
         now = self.now()
         with self.database.read(user) as connection:
+            users = None if user is None else [user]
+            holding = retaining.policies(connection, self.default_retention, users)
             if policy is not None:
-                policies = dict.fromkeys(log.all_users(connection) if user is None else [user], policy)
-            else:
-                users = None if user is None else [user]
-                policies = retaining.due(connection, self.default_retention, now, users)
-            seqs = retaining.going(connection, policies, now)
+                holding = ((name, policy) for name in users or log.all_users(connection))
+            seqs = retaining.going(connection, holding, now)
         return forgetting.forget_each(
             self.database,
             self.stores(),
@@ -474,9 +463,7 @@ class Wiring:
             workers=self.config.workers,
             on_step=step,
             built_as=self.variants.serving,
-            hold=self._hold,
         )
-        report = replace(report, behind=(*report.behind, *self.rebuilder.keep_in_step(names, chosen)))
         return replace(maintenance.with_usage(report, before, self.meter.total(user)), forgotten=tuple(gone))
 
     def maintain_in_background(self, user: str) -> None:
@@ -489,7 +476,6 @@ class Wiring:
                 return
 
             def check() -> None:
-                self.recall_priority.pause()
                 worker.check()
                 check_lease()
 
@@ -515,8 +501,5 @@ class Wiring:
             check=check,
             built_as=self.variants.serving,
         )
-        beside = self.rebuilder.keep_in_step([user], self.chosen(None), check, check_turn)
         for lagging in report.behind:
             raise lagging.error or ModelFailed(lagging.reason)
-        for lagging in beside:
-            raise OwnModelFailed(lagging.reason)

@@ -67,8 +67,7 @@ def _key() -> str | bytes:
 
 def _show(call: CliCall, converted: Converted) -> None:
     what = "encrypted" if converted.encrypted else "decrypted: its files are plain"
-    sizes = f"{converted.bytes_before / 1e6:.1f} MB before, {converted.bytes_after / 1e6:.1f} MB now"
-    lines = [f"{what} ({sizes})"]
+    lines = [what]
     if converted.others:
         lines.append(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
     if converted.encrypted:

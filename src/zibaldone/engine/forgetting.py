@@ -98,24 +98,6 @@ def selector(
     return Selector(everything=True)
 
 
-def forget(
-    database: Database,
-    views: Sequence[ViewStore],
-    user: str,
-    selected: Selector,
-    *,
-    dry_run: bool,
-    keep_texts: bool = False,
-    now: datetime | None = None,
-    also: Sequence[ViewStore] = (),
-) -> Receipt:
-    """Forget messages of one user; see `forget_each`."""
-    (receipt,) = forget_each(
-        database, views, {user: selected}, dry_run=dry_run, keep_texts=keep_texts, now=now, also=also
-    )
-    return receipt
-
-
 @sweeping()
 def forget_each(
     database: Database,

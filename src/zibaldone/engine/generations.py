@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, false, func, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, or_, select, update
 
 from zibaldone import log
 from zibaldone.core.deadline import NO_DEADLINE, Deadline
 from zibaldone.storage.database import Database
-from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import users, view_states
 from zibaldone.views.base import Generation, Snapshot, TakeSnapshot, View, ViewStore
 
@@ -32,30 +31,14 @@ _STATE = select(*_COLUMNS).where(
     view_states.c.serving == bindparam("is_serving"),
     view_states.c.standing == bindparam("stands"),
 )
-_MOVED = PreparedWrite(
+_MOVED = (
     update(view_states)
     .where(
         view_states.c.user == bindparam("of"),
         view_states.c.view == bindparam("name"),
         view_states.c.generation == bindparam("number"),
-        view_states.c.fingerprint == bindparam("made"),
-        view_states.c.chat == bindparam("model"),
     )
     .values(cursor=bindparam("to"))
-)
-# The serving generation together with the user's counters.
-_SERVING = (
-    select(users.c.next_seq, users.c.version, users.c.deletions, *_COLUMNS)
-    .outerjoin_from(
-        users,
-        view_states,
-        and_(
-            view_states.c.user == users.c.user,
-            view_states.c.view == bindparam("name"),
-            view_states.c.serving == 1,
-        ),
-    )
-    .where(users.c.user == bindparam("of"))
 )
 
 
@@ -69,19 +52,14 @@ def snapshots(
 ) -> TakeSnapshot:
     """Return a function that opens a short read transaction on the user's serving generation.
 
-    A recall opens ten of them, at one statement each. Raises RecallGivenUp after the deadline.
+    Raises RecallGivenUp after the deadline.
     """
 
     @contextmanager
     def take() -> Iterator[Snapshot]:
         deadline.check()
         with database.read(user) as connection:
-            row = connection.execute(_SERVING, {"of": user, "name": view.name}).first()
-            if row is None:
-                yield Snapshot(connection, None, log.UserState())
-            else:
-                generation = _of_row(row) if row.generation is not None else None
-                yield Snapshot(connection, generation, log.state_of(row))
+            yield Snapshot(connection, serving(connection, user, view), log.state(connection, user))
 
     return take
 
@@ -158,15 +136,9 @@ def cursor_of(connection: Connection, view: View, generation: Generation) -> int
 
 
 def move_cursor(connection: Connection, view: View, generation: Generation, cursor: int) -> None:
-    """Set the last seq that the generation has read."""
-    which = {
-        "of": generation.user,
-        "name": view.name,
-        "number": generation.number,
-        "made": generation.fingerprint,
-        "model": generation.chat,
-    }
-    _MOVED.on(connection)([{**which, "to": cursor}])
+    """Set the last seq that the generation has read; call where it was found in this transaction."""
+    which = {"of": generation.user, "name": view.name, "number": generation.number}
+    connection.execute(_MOVED, {**which, "to": cursor})
 
 
 def row_of(view: View, generation: Generation) -> Any:
@@ -213,22 +185,11 @@ def users_behind(
     c = view_states.c
     is_chosen = and_(c.chosen_over.is_not(None), c.chosen_over == view.fingerprint)
     outdated = and_(c.fingerprint != view.fingerprint, ~is_chosen)
-    return _lagging(connection, view.name, among if user is None else [user], outdated)
-
-
-def users_unread(connection: Connection, view: str, among: Sequence[str]) -> set[str]:
-    """Return those of the users with messages that the view has not read, whatever its settings."""
-    return _lagging(connection, view, among, false())
-
-
-def _lagging(
-    connection: Connection, view: str, among: Sequence[str] | None, outdated: ColumnElement[bool]
-) -> set[str]:
-    c = view_states.c
-    served = and_(c.user == users.c.user, c.view == view, c.serving == 1)
+    served = and_(c.user == users.c.user, c.view == view.name, c.serving == 1)
     unread = or_(c.cursor.is_(None), c.cursor < users.c.next_seq - 1, outdated)
     late = select(users.c.user).outerjoin(view_states, served).where(users.c.next_seq > 1, unread)
-    half_built = select(c.user).where(c.view == view, c.serving == 0, c.standing == "")
+    half_built = select(c.user).where(c.view == view.name, c.serving == 0, c.standing == "")
+    among = among if user is None else [user]
     if among is not None:
         late, half_built = late.where(users.c.user.in_(among)), half_built.where(c.user.in_(among))
     return set(connection.execute(late.union(half_built)).scalars())

@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 
 from sqlalchemy import delete, select, update
 
-from zibaldone.core.fork_safety import start_anew_in_children
 from zibaldone.errors import ClosedMemory, StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import leases as table
@@ -25,7 +24,6 @@ from zibaldone.storage.upsert import insert_missing
 
 LEASE_S = 60.0
 _RENEWALS = 4  # in the time of one lease
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.1  # between two attempts to take a lease
 _logger = logging.getLogger(__name__)
 
 
@@ -39,19 +37,10 @@ def _clock_s() -> float:
 
 
 class Leases:
-    """Leases of one worker. Safe to share among threads; a heartbeat thread runs while any is held."""
+    """Leases of one worker. Safe to share among threads; a thread renews each while it is held."""
 
     def __init__(self, database: Database, *, lease_s: float = LEASE_S) -> None:
         self._database, self._lease_s = database, lease_s
-        self.start_anew()
-        start_anew_in_children(self)
-
-    def start_anew(self) -> None:
-        """Become a new holder without leases, in a forked child too."""
-        self.holder = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
-        self._ends: dict[str, float] = {}  # by user, on this process's clock: never after the row's expiry
-        self._changed = threading.Condition()
-        self._beating = False
 
     @contextmanager
     def hold(self, user: str) -> Iterator[Callable[[], None] | None]:
@@ -59,97 +48,60 @@ class Leases:
 
         Yields a function that raises LeaseLost once the lease has expired. Raises StorageError.
         """
-        before = _clock_s()
-        if not self._claim(user):
+        ends = _clock_s() + self._lease_s  # on this process's clock: never after the row's expiry
+        holder, released = self._claim(user), threading.Event()
+        if holder is None:
             yield None
             return
-        with self._changed:
-            self._ends[user] = before + self._lease_s
-            if not self._beating:
-                self._beating = True
-                threading.Thread(target=self._beat, name="zibaldone-leases", daemon=True).start()
+
+        def beat() -> None:
+            nonlocal ends
+            while not released.wait(self._lease_s / _RENEWALS):
+                renewed_ends = _clock_s() + self._lease_s
+                try:
+                    ends = renewed_ends if self._renew(user, holder) else 0.0
+                except StorageError as error:  # the next beat tries again, until the lease expires
+                    _logger.warning("a lease could not be renewed: %s", error)
+                except ClosedMemory:
+                    return
 
         def check() -> None:
-            with self._changed:
-                if self._ends.get(user, 0.0) <= _clock_s():
-                    raise LeaseLost(f"the lease of user {user!r} ended")
+            if ends <= _clock_s():
+                raise LeaseLost(f"the lease of user {user!r} ended")
 
+        threading.Thread(target=beat, name="zibaldone-lease", daemon=True).start()
         try:
             yield check
         finally:
-            with self._changed:
-                self._ends.pop(user, None)
-                self._changed.notify_all()
+            released.set()
             with suppress(StorageError, ClosedMemory):  # then it ends by itself
-                self._release(user)
+                self._release(user, holder)
 
-    @contextmanager
-    def wait(self, user: str, check: Callable[[], None]) -> Iterator[Callable[[], None]]:
-        """Hold a user's lease as soon as its holder releases it; a worker does so after each turn.
-
-        Calls `check` between two attempts; it may raise.
-        """
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            check()
-            with self.hold(user) as held:
-                if held is not None:
-                    yield held
-                    return
-            if pause_s == _FIRST_PAUSE_S:
-                _logger.info("user %r is maintained by another worker: waiting", user)
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-
-    def _claim(self, user: str) -> bool:
-        t = table.c
+    def _claim(self, user: str) -> str | None:
+        """Take the user's lease as a new holder, who is returned; None if another has it."""
+        t, holder = table.c, f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
         with self._database.unlocked() as connection:
             insert_missing(connection, table, [{"user": user, "holder": "", "until_us": 0}])
             now_us = self._database.now_us(connection)
             # A row that another worker is claiming is skipped, not waited for.
             free = select(t.user).where(t.user == user, t.until_us <= now_us)
             if connection.execute(free.with_for_update(skip_locked=True)).scalar() is None:
-                return False
-            mine = {"holder": self.holder, "until_us": now_us + self._lease_us}
+                return None
+            mine = {"holder": holder, "until_us": now_us + self._lease_us}
             connection.execute(update(table).where(t.user == user).values(mine))
-        return True
+        return holder
 
-    def _release(self, user: str) -> None:
+    def _release(self, user: str, holder: str) -> None:
         with self._database.unlocked() as connection:
-            connection.execute(delete(table).where(table.c.user == user, table.c.holder == self.holder))
+            connection.execute(delete(table).where(table.c.user == user, table.c.holder == holder))
 
-    def _renew(self, users: list[str]) -> None:
-        """Extend the leases that this worker still holds."""
-        t, before = table.c, _clock_s()
+    def _renew(self, user: str, holder: str) -> bool:
+        """Extend the lease; False if another has it by now."""
+        t = table.c
         with self._database.unlocked() as connection:
             until_us = self._database.now_us(connection) + self._lease_us
-            ours = update(table).where(t.user.in_(users), t.holder == self.holder).values(until_us=until_us)
-            kept = set(connection.execute(ours.returning(t.user)).scalars())
-        with self._changed:
-            for user in users:
-                if user in self._ends:
-                    self._ends[user] = before + self._lease_s if user in kept else 0.0
-
-    def _beat(self) -> None:
-        try:
-            while held := self._held_after(self._lease_s / _RENEWALS):
-                try:
-                    self._renew(held)
-                except StorageError as error:  # the next beat tries again, until the leases expire
-                    _logger.warning("leases could not be renewed: %s", error)
-        except BaseException as error:  # the next lease starts another heartbeat
-            with self._changed:
-                self._beating = False
-            if not isinstance(error, ClosedMemory):
-                raise
-
-    def _held_after(self, seconds: float) -> list[str]:
-        """Wait, then return the users whose leases are to be renewed; empty as soon as none is held."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: not self._ends, seconds):
-                return sorted(self._ends)
-            self._beating = False
-            return []
+            mine = update(table).where(t.user == user, t.holder == holder).values(until_us=until_us)
+            return bool(connection.execute(mine).rowcount)
 
     @property
     def _lease_us(self) -> int:

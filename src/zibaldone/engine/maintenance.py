@@ -11,7 +11,6 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -39,7 +38,6 @@ from zibaldone.engine.generations import (
     users_beyond,
 )
 from zibaldone.engine.inspection import damage_is_named
-from zibaldone.engine.leases import LeaseLost
 from zibaldone.errors import ModelFailed, StorageError, ZibaldoneError
 from zibaldone.models.meter import Usage
 from zibaldone.storage.database import Database
@@ -49,8 +47,6 @@ from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import Counted, Generation, PrepareContext, RestingView, Stale, View
 
 Check = Callable[[], None]  # called before each batch and before its commit; raises to stop there
-# Wait for the user's lease, calling the given check meanwhile; yields a check that the lease still holds.
-Hold = Callable[[str, Check], AbstractContextManager[Check]]
 # Called after each committed batch with the number of its messages, and of those that were cut short.
 OnStep = Callable[[int, int], None]
 UNREAD = "unread"  # kind of a count: housekeeping left something for a later call
@@ -181,41 +177,27 @@ def grow(
     generation: Generation,
     *,
     on_step: OnStep = lambda *_: None,
-    check: Check = lambda: None,
-    at_once: bool = False,
-) -> bool:
-    """Bring a build beside the serving one to the end of the log; False if dropped or chosen meanwhile.
+) -> None:
+    """Bring a build beside the serving one to the end of the log, unless it is dropped or chosen meanwhile.
 
     A model that fails is not replaced by offline answers: raises ModelFailed, and the next call continues
     after the last committed batch.
     """
     user = generation.user
-    key = _rebuild_key(database, user, view, " beside")
-    _rebuilding.update([key])
-    try:
-        while True:
-            with database.read(user) as connection:
-                latest = standing(connection, user, view, "beside")
-                last_seq = log.state(connection, user).last_seq
-            if latest is None or not is_same_build(latest, generation):
-                return False
-            if latest.cursor >= last_seq:
-                return True
-            on_step(*_step(database, user, view, latest, patient=True, check=check, at_once=at_once))
-    finally:
-        _rebuilding.subtract([key])
-
-
-def is_growing(database: Database, user: str, view: View) -> bool:
-    """True if a thread of this process is building it beside the serving one."""
-    return _rebuilding[_rebuild_key(database, user, view, " beside")] > 0
+    while True:
+        with database.read(user) as connection:
+            latest = standing(connection, user, view, "beside")
+            last_seq = log.state(connection, user).last_seq
+        if latest is None or not is_same_build(latest, generation) or latest.cursor >= last_seq:
+            return
+        on_step(*_step(database, user, view, latest, patient=True, check=lambda: None, at_once=True))
 
 
 _rebuilding: Counter[tuple[int, str, str, str]] = Counter()  # keyed by process id: forked children start at 0
 
 
-def _rebuild_key(database: Database, user: str, view: View, beside: str = "") -> tuple[int, str, str, str]:
-    return os.getpid(), database.name, user, view.name + beside
+def _rebuild_key(database: Database, user: str, view: View) -> tuple[int, str, str, str]:
+    return os.getpid(), database.name, user, view.name
 
 
 @sweeping()
@@ -368,14 +350,13 @@ def maintain(
     on_step: Callable[[int], None] = lambda _: None,
     check: Check = lambda: None,
     built_as: Callable[[str, View], View] = lambda _, view: view,
-    hold: Hold | None = None,
 ) -> Maintained:
     """Bring the views of these users to the end of the log, and do their housekeeping.
 
     Users are maintained in `workers` threads. With `patient`, a view whose model fails is left behind to be
     tried again; without, offline answers replace the model. A view whose model or storage fails does not hold
     up the others. When interrupted, batches under way are not committed. `built_as` returns the view with the
-    models of the user's serving generation; `hold` takes the user's lease.
+    models of the user's serving generation.
     """
     read = cut_short = 0
     counting = threading.Lock()
@@ -388,32 +369,17 @@ def maintain(
             cut_short += cut
             on_step(messages)
 
-    def check_both() -> None:
+    def check_each() -> None:
         if interrupted.is_set():
             raise Stopped
         check()
 
     def maintain_user(work: tuple[str, Sequence[View]]) -> tuple[list[tuple[str, Counted]], list[Behind]]:
-        user, waiting = work
-        while hold is not None:
-            try:
-                with hold(user, check_both) as check_held:
-                    return maintain_held(user, waiting, check_held)
-            except LeaseLost as error:
-                _logger.warning("%s: waiting for it again", error)
-        return maintain_held(user, waiting, lambda: None)
-
-    def maintain_held(
-        user: str, waiting: Sequence[View], check_held: Check
-    ) -> tuple[list[tuple[str, Counted]], list[Behind]]:
         nonlocal read
+        user, waiting = work
         read_by: Counter[str] = Counter()
         done: list[tuple[str, Counted]] = []
         behind: list[Behind] = []
-
-        def check_each() -> None:
-            check_both()
-            check_held()
 
         for view in (built_as(user, view) for view in waiting):
             try:

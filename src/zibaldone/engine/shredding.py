@@ -53,7 +53,7 @@ def shred(
     now: datetime | None = None,
     also: Sequence[ViewStore] = (),
 ) -> Receipt:
-    """Forget everything of a user by destroying their key; see `forgetting.forget` for the parameters.
+    """Forget everything of a user by destroying their key; see `forgetting.forget_each` for the parameters.
 
     Raises InvalidInput if the memory has no keys of users.
     """

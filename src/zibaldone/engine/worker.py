@@ -47,8 +47,8 @@ class BackgroundWorker:
     takes as many users as the queue has room for, and the next one continues after them. A failing model or
     storage makes all threads wait, twice as long each time, up to five minutes; waiting messages stay
     recallable by the messages view. Damaged or locked storage of one user, missing models of the user's
-    build, or a bug make only that user wait. Messages of a user are gathered until the user was quiet for
-    `gather_s`, or for `longest_s`: a batch costs as much for one message as for ten.
+    build, or a bug make only that user wait. Messages of a user are gathered for `gather_s`: a batch costs as
+    much for one message as for ten.
     """
 
     def __init__(
@@ -60,7 +60,6 @@ class BackgroundWorker:
         queue_users: int = 1000,
         poll_s: float = 60.0,
         gather_s: float = 0.0,
-        longest_s: float = 0.0,
         turn_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -71,14 +70,12 @@ class BackgroundWorker:
         self._maintain, self._due = maintain, due
         self._threads_wanted, self._queue_users = threads, queue_users
         self._poll_s, self._clock = poll_s, clock
-        self._gather_s, self._longest_s = gather_s, max(gather_s, longest_s)
-        self._turn_s = turn_s
+        self._gather_s, self._turn_s = gather_s, turn_s
         self._new()
         start_anew_in_children(self)
 
     def _new(self) -> None:
         self._waiting: dict[str, float] = {}  # by user: earliest time of the turn
-        self._latest: dict[str, float] = {}  # by user: latest time to which gathering may put the turn off
         self._busy: dict[str, float] = {}  # by user: when the turn began
         self._look_at_all = True  # at the start: an earlier process may have left work
         self._looking = False
@@ -106,10 +103,7 @@ class BackgroundWorker:
         """Queue a user with new messages. Never waits."""
         with self._changed:
             if user in self._waiting or len(self._waiting) < self._queue_users:
-                now = self._clock()
-                latest = self._latest.setdefault(user, now + self._longest_s)
-                if self._waiting.setdefault(user, latest):  # 0: it is due whatever comes
-                    self._waiting[user] = min(now + self._gather_s, latest)
+                self._waiting.setdefault(user, self._clock() + self._gather_s)
             else:
                 self._look_at_all = True
             self._changed.notify()
@@ -188,7 +182,6 @@ class BackgroundWorker:
                     self._look_at_all, self._looking, self._looked_at = False, True, now
                 elif pause_s <= 0 and ready is not None:
                     del self._waiting[ready]
-                    self._latest.pop(ready, None)
                     self._busy[ready] = self._clock()
                     return ready
                 else:

@@ -26,7 +26,6 @@ from zibaldone.log.reading import (
     seqs_without,
     sizes,
     state,
-    state_of,
     time_in,
     to_us,
     versions,

@@ -6,14 +6,12 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cache
 from itertools import chain
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Integer,
     LargeBinary,
     Row,
     Select,
@@ -22,6 +20,7 @@ from sqlalchemy import (
     case,
     cast,
     func,
+    literal,
     select,
 )
 
@@ -72,12 +71,7 @@ class UserState:
 def state(connection: Connection, user: str) -> UserState:
     """The user's counters; all zero for a user without messages."""
     row = connection.execute(_STATE, {"of": user}).first()
-    return state_of(row) if row else UserState()
-
-
-def state_of(row: Any) -> UserState:
-    """The counters in a row of `users`."""
-    return UserState(row.next_seq - 1, row.version, row.deletions)
+    return UserState(row.next_seq - 1, row.version, row.deletions) if row else UserState()
 
 
 def read(
@@ -111,33 +105,25 @@ def select_messages(
     newest: bool = False,
 ) -> list[Message]:
     """The first `limit` messages between two seqs that a narrowing lets in, or the newest; in order."""
-    given = {"of": user, "after": after, "of_session": session, "before": before, "most": limit}
+    c = messages.c
+    conditions = _conditions(narrowing, sealed=seals_of(connection) is not None)
+    query = select(messages).where(c.user == user, c.seq > after, *conditions)
+    if session is not None:
+        query = query.where(c.session == session)
+    if before is not None:
+        query = query.where(c.seq < before)
+    query = query.order_by(c.seq.desc() if newest else c.seq)
     in_sql = limit is not None and not (
         narrowing.metadata or narrowing.roles is not None or narrowing.exclude_seqs or narrowing.without_noise
     )
-    query = _selecting(session is not None, before is not None, newest, in_sql)
-    if conditions := _conditions(narrowing, sealed=seals_of(connection) is not None):
-        query = query.where(*conditions)
     taken: list[Message] = []
-    with connection.execute(query, given) as rows:
+    with connection.execute(query.limit(limit) if in_sql else query) as rows:
         for row in rows:
             if len(taken) == limit:
                 break
             if _lets_in(narrowing, message := _to_message(row)):
                 taken.append(message)
     return taken[::-1] if newest else taken
-
-
-@cache
-def _selecting(in_session: bool, before_some: bool, newest: bool, limited: bool) -> Select[Any]:  # noqa: FBT001 - flags of one caller
-    c = messages.c
-    query = select(messages).where(c.user == bindparam("of"), c.seq > bindparam("after"))
-    if in_session:
-        query = query.where(c.session == bindparam("of_session"))
-    if before_some:
-        query = query.where(c.seq < bindparam("before"))
-    query = query.order_by(c.seq.desc() if newest else c.seq)
-    return query.limit(bindparam("most", type_=Integer)) if limited else query
 
 
 def find(connection: Connection, user: str, which: int | str) -> Message | None:
@@ -269,36 +255,26 @@ def seqs_without(connection: Connection, user: str, narrowing: Narrowing) -> fro
         without.update(connection.execute(query).scalars())
     for some in in_chunks(sorted(narrowing.repeated), PER_STATEMENT):
         # Compared here: where a query says "content = ...", SQLite has no use for the index of lengths.
-        given = {f"content_{place}": content for place, content in enumerate(some)}
-        same_length = connection.execute(_as_long_as(len(some)), {"of": user, **given})
+        lengths = [func.length(literal(content, c.content.type)) for content in some]
+        query = select(c.seq, c.content).where(c.user == user, func.length(c.content).in_(lengths))
+        same_length = connection.execute(query)
         without.update(row.seq for row in same_length if row.content in narrowing.repeated)
     return frozenset(without)
 
 
-@cache
-def _as_long_as(contents: int) -> Select[Any]:
-    """Build the query for messages as long as any of `contents` texts."""
-    c = messages.c
-    given = (bindparam(f"content_{place}", type_=c.content.type) for place in range(contents))
-    lengths = [func.length(content) for content in given]
-    return select(c.seq, c.content).where(c.user == bindparam("of"), func.length(c.content).in_(lengths))
-
-
 def quoting(connection: Connection, user: str, seqs: Sequence[int]) -> list[int]:
     """Seqs of editors' messages whose metadata quotes any of these: an edit keeps the words it changed."""
-    c = messages.c
-    query = select(messages).where(c.user == user, c.role == EDITOR).order_by(c.seq)
     gone = set(seqs)
     quotes: list[int] = []
-    for row in connection.execute(query):
-        if row.seq in gone:
+    for row in connection.execute(_EDITED, {"of": user}):
+        if row.seq in gone:  # it may be damaged
             continue
         message = _to_message(row)
         sources = message.metadata.get("sources")
         quoted = [*message.corrects, *(sources if isinstance(sources, list) else ())]
         if any(seq in gone for seq in quoted if isinstance(seq, int)):
-            quotes.append(row.seq)
-            gone.add(row.seq)  # an edit of an edit
+            quotes.append(message.seq)
+            gone.add(message.seq)  # an edit of an edit
     return quotes
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ from sqlalchemy.exc import StatementError
 from zibaldone import log
 from zibaldone.core.validation import key, number, shown
 from zibaldone.errors import InvalidInput, StorageCorrupt
-from zibaldone.storage.columns import UNREADABLE, means, seals_of
+from zibaldone.storage.columns import UNREADABLE, means
 from zibaldone.storage.schema import messages
 from zibaldone.storage.schema import retention as table
 
@@ -95,83 +95,70 @@ def drop_named_sessions(connection: Connection, user: str) -> bool:
     return True
 
 
-def due(
-    connection: Connection, default: Retention, now: datetime, among: Sequence[str] | None = None
-) -> dict[str, Retention]:
-    """Users, or those given, who have messages that are to go, in their order, with what holds for them.
+def due(connection: Connection, default: Retention, now: datetime, among: Sequence[str]) -> set[str]:
+    """Return those of the users who have messages that are to go."""
+    holding = policies(connection, default, among)
+    return {user for user, policy in holding if _old(connection, user, policy, now, limit=1)}
 
-    A damaged policy holds nobody else up: nothing goes by it, and check_integrity reports it.
+
+def going(
+    connection: Connection, holding: Iterable[tuple[str, Retention]], now: datetime
+) -> dict[str, tuple[int, ...]]:
+    """The seqs of what is to go now, by user; without users of whom nothing is."""
+    seqs = {user: _old(connection, user, policy, now) for user, policy in holding}
+    return {user: its for user, its in seqs.items() if its}
+
+
+def policies(
+    connection: Connection, default: Retention, among: Sequence[str] | None
+) -> Iterator[tuple[str, Retention]]:
+    """Yield what holds for users, or for those given, where it is not the default without rules.
+
+    A policy that cannot be read holds nobody else up: nothing goes by it, and `faults` reports it.
     """
-    policies = _policies(connection, among)
-    own = {user for user, _ in policies}
-    waiting: dict[str, Retention] = {}
-    if default.rules:
-        names = log.all_users(connection) if among is None else among
-        others = (name for name in names if name not in own)
-        waiting |= {name: default for name in others if _has_old(connection, name, default, now)}
-    for user, policy in policies:
+    own = _users(connection, among)
+    names = (log.all_users(connection) if among is None else among) if default.rules else own
+    for user in sorted(names):
         try:
-            retention = _from_json(user, policy)
-        except StorageCorrupt as error:
-            _logger.warning("nothing goes by it: %s", error)
-            continue
-        if retention.rules and _has_old(connection, user, retention, now):
-            waiting[user] = retention
-    return dict(sorted(waiting.items()))
-
-
-def _policies(connection: Connection, among: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Read the policies of users, or of those given, in their order; "" for one that no key opens."""
-    query = select(table.c.user, table.c.policy).order_by(table.c.user)
-    query = query if among is None else query.where(table.c.user.in_(among))
-    if seals_of(connection) is None:
-        return [(row.user, row.policy) for row in connection.execute(query)]
-    policies = []
-    for user in connection.execute(query.with_only_columns(table.c.user)).scalars().all():
-        try:
-            policies.append((user, connection.execute(_POLICY, {"of": user}).scalar() or ""))
+            yield user, of_user(connection, user, default) if user in own else default
         except UNREADABLE as error:
-            _logger.warning("the retention of user %r cannot be read: %s", user, error)
-            policies.append((user, ""))
-    return policies
+            _logger.warning("nothing of user %r goes by it: %s", user, error)
 
 
-def _has_old(connection: Connection, user: str, policy: Retention, now: datetime) -> bool:
+def _users(connection: Connection, among: Sequence[str] | None = None) -> list[str]:
+    """List users, or those of the given ones, who have a policy of their own."""
+    query = select(table.c.user).order_by(table.c.user)
+    query = query if among is None else query.where(table.c.user.in_(among))
+    return list(connection.execute(query).scalars())
+
+
+def _old(
+    connection: Connection, user: str, policy: Retention, now: datetime, limit: int | None = None
+) -> tuple[int, ...]:
+    """The first seqs of the user's messages that are to go by a policy."""
+    if not policy.rules:
+        return ()
     means(connection, user)
-    old = select(messages.c.seq).where(messages.c.user == user, _any(policy.rules, now)).limit(1)
+    c = messages.c
+    query = select(c.seq).where(c.user == user, _any(policy.rules, now)).order_by(c.seq).limit(limit)
     try:
-        return connection.execute(old).first() is not None
+        return tuple(connection.execute(query).scalars())
     except StatementError as error:  # a session's name cannot be sealed by a key that is gone
         if not isinstance(error.orig, UNREADABLE):
             raise
         _logger.warning("nothing of user %r goes: %s", user, error.orig)
-        return False
+        return ()
 
 
 def faults(connection: Connection) -> list[str]:
     """Policies that cannot be read."""
     damaged = []
-    for user, policy in _policies(connection):
+    for user in _users(connection):
         try:
-            _from_json(user, policy)
-        except StorageCorrupt as error:
+            of_user(connection, user, Retention())
+        except UNREADABLE as error:
             damaged.append(str(error))
     return damaged
-
-
-def going(
-    connection: Connection, policies: Mapping[str, Retention], now: datetime
-) -> dict[str, tuple[int, ...]]:
-    """The seqs of what is to go now, by user; without users of whom nothing is."""
-    c = messages.c
-    seqs: dict[str, tuple[int, ...]] = {}
-    for user, retention in policies.items():
-        if retention.rules:
-            means(connection, user)
-            query = select(c.seq).where(c.user == user, _any(retention.rules, now)).order_by(c.seq)
-            if old := tuple(connection.execute(query).scalars()):
-                seqs[user] = old
-    return seqs
 
 
 def _any(rules: Sequence[RetentionRule], now: datetime) -> ColumnElement[bool]:

@@ -27,7 +27,6 @@ from zibaldone.errors import IdConflict
 from zibaldone.log import audit
 from zibaldone.log.reading import ITEM_SESSIONS, PER_STATEMENT, UserState, fetch_by_id, state, to_us
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import (
     exports,
     forgotten_ids,
@@ -35,18 +34,12 @@ from zibaldone.storage.schema import (
     messages,
     users,
 )
+from zibaldone.storage.upsert import insert_missing, put
 
 _ROWS_PER_STATEMENT = 5000
+# Made once: every add runs it, and making one costs several times what running it does.
+_TOUCHED = update(users).where(users.c.user == bindparam("of"))
 _NO_TEXT = {"session": "", "role": "", "name": None, "content": "", "metadata": None}
-# Made once: every add runs them, and making one costs several times what running it does.
-_NEW_USER, _NEW_MESSAGES, _NEW_FILES = map(
-    PreparedWrite, (users.insert(), messages.insert(), message_files.insert())
-)
-_TOUCHED = PreparedWrite(
-    update(users)
-    .where(users.c.user == bindparam("of"))
-    .values({name: bindparam(name) for name in ("next_seq", "version", "deletions", "behind")})
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +48,6 @@ class Appended:
 
     stored: list[Message]  # aligned with what was given; the first copy where an id was known already
     new: int  # how many of them are new
-    changed: int = 0  # how many are known with another content, and were left as first stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +69,9 @@ def touch(connection: Connection, user: str, *, new: int = 0, deleted: bool = Fa
     after = UserState(before.last_seq + new, version, version if deleted else before.deletions)
     values = {"next_seq": after.last_seq + 1, "version": version, "deletions": after.deletions, "behind": 1}
     if before.version:
-        _TOUCHED.on(connection)([{"of": user, **values}])
+        connection.execute(_TOUCHED, {"of": user, **values})
     else:
-        _NEW_USER.on(connection)([{"user": user, **values}])
+        connection.execute(users.insert(), {"user": user, **values})
     return after
 
 
@@ -92,19 +84,16 @@ def append(
 
     Raises IdConflict when an id is taken by a message that says something else, or elsewhere, or is another
     agent's. Other metadata may differ (a chat was renamed since): what was stored first stays. With
-    `keep_first` it stays whatever differs, and is counted.
+    `keep_first` it stays whatever differs.
     """
     known = fetch_by_id(connection, user, [m.id for m in given if m.id is not None])
     stored: list[Message] = []
     fresh: list[int] = []  # positions in `given`
-    changed = 0
     for position, message in enumerate(given):
         first = known.get(message.id) if message.id is not None else None
         if first is not None:
-            if differs := _differences(first, message):
-                if not keep_first:
-                    raise _conflict(first, differs)
-                changed += 1
+            if not keep_first and (differs := _differences(first, message)):
+                raise _conflict(first, differs)
             stored.append(first)
             continue
         complete = message
@@ -121,7 +110,7 @@ def append(
         _settle_corrections(connection, user, stored, fresh)
         audit.note(connection, user, "write", len(fresh))
         for batch in in_chunks(fresh, _ROWS_PER_STATEMENT):
-            _NEW_MESSAGES.on(connection)([_to_row(user, stored[position]) for position in batch])
+            connection.execute(messages.insert(), [_to_row(user, stored[position]) for position in batch])
         file_rows = [
             {"user": user, "seq": stored[position].seq, "place": place, "data": data}
             for position in fresh
@@ -129,11 +118,11 @@ def append(
             if data is not None
         ]
         if file_rows:
-            _NEW_FILES.on(connection)(file_rows)
+            connection.execute(message_files.insert(), file_rows)
         if len(fresh) < len(given):  # the same id twice in one call: both are the one that was stored
             by_id = {stored[position].id: stored[position] for position in fresh}
             stored = [by_id.get(message.id, message) for message in stored]
-    return Appended(stored, len(fresh), changed)
+    return Appended(stored, len(fresh))
 
 
 def sift(connection: Connection, user: str, given: Sequence[Message], *, again: bool) -> Sifted:
@@ -149,9 +138,7 @@ def sift(connection: Connection, user: str, given: Sequence[Message], *, again: 
 
 def note_export(connection: Connection, user: str, path: str, now: datetime) -> None:
     """Note that messages, or documents made of them, were written to this file or folder."""
-    at = and_(exports.c.user == user, exports.c.path == path)
-    if not connection.execute(update(exports).where(at).values(time_us=to_us(now))).rowcount:
-        connection.execute(exports.insert().values(user=user, path=path, time_us=to_us(now)))
+    put(connection, exports, {"user": user, "path": path, "time_us": to_us(now)})
 
 
 def empty(connection: Connection, user: str, seqs: Sequence[int]) -> None:
@@ -203,11 +190,9 @@ def note_forgotten(connection: Connection, user: str, seqs: Sequence[int]) -> No
     """Note digests of the ids, so that an import leaves them out. Call before deleting the messages."""
     for batch in in_chunks(seqs, PER_STATEMENT):
         these = and_(messages.c.user == user, messages.c.seq.in_(batch))
-        ids = list(connection.execute(select(messages.c.id).where(these)).scalars())
-        new = {_id_digest(user, own) for own in set(ids) - _forgotten(connection, user, ids)}
-        if new:
-            rows = [{"user": user, "digest": digest} for digest in sorted(new)]
-            connection.execute(forgotten_ids.insert(), rows)
+        ids = sorted(connection.execute(select(messages.c.id).where(these)).scalars())
+        rows = [{"user": user, "digest": _id_digest(user, own)} for own in ids]
+        insert_missing(connection, forgotten_ids, rows)
 
 
 def _forgotten(connection: Connection, user: str, ids: Sequence[str]) -> set[str]:

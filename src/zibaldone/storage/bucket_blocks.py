@@ -29,8 +29,8 @@ _BLOCKS, _INDEXES, _SIGN = "blocks/", "index/", "memory"  # below which objects 
 def use_bucket(database: Database, given: str | None) -> None:
     """Use the bucket that the memory has for blocks and saved indexes; one without blocks is given this.
 
-    Raises InvalidInput where the memory has another bucket, or blocks elsewhere, StorageUnusable where it has
-    both, MissingExtra, and where the bucket is new to the memory what `Bucket` raises.
+    Raises InvalidInput where the memory has another bucket, or blocks elsewhere, MissingExtra, and where the
+    bucket is new to the memory what `Bucket` raises.
     """
     wanted = None if given is None else bucket_url(given)
     with database.read() as connection:
@@ -51,7 +51,6 @@ def use_bucket(database: Database, given: str | None) -> None:
             f"the blocks of this memory are in {url.place}, not in {wanted.place}: leave blocks= and"
             " ZIBALDONE_BLOCKS out, or export its messages into a new memory"
         )
-    _must_lie_in_one_place(database)
     if (files := files_under(database.saved.store)) is not None:
         shutil.rmtree(files.folder, ignore_errors=True)
     database.bucket = Bucket(wanted or url, row.id)
@@ -79,18 +78,6 @@ def _begin(database: Database, url: BucketUrl) -> Row[Any]:
         connection.execute(places.insert().values(id=bucket.folder, url=str(url)))
         database.saved.clear(connection)  # nobody would read, nor forget, them
         return connection.execute(select(places)).one()
-
-
-def _must_lie_in_one_place(database: Database) -> None:
-    """Raise StorageUnusable where blocks lie beside the bucket: they would be neither read nor forgotten."""
-    if beside := {name for name, _ in database.blocks.names()}:
-        with database.read() as connection:
-            known = connection.execute(select(blocks.c.block)).scalars()
-            if not beside.isdisjoint(known):
-                raise StorageUnusable(
-                    f"{database.name} has blocks beside its bucket: open it with zibaldone as of commit"
-                    " 85a6e8d6, which reads both, and export its messages or rebuild its chunks"
-                )
 
 
 def bucket_size_bytes(database: Database, connection: Connection) -> int:

@@ -32,18 +32,15 @@ _EQUALITY = (operators.eq, operators.ne, operators.in_op, operators.not_in_op)
 
 
 class Seals(Protocol):
-    """Encrypts the words of the transaction's user; decrypts values of any user whose key exists."""
+    """The part of a Keyring that columns need; see Keyring."""
 
-    def seal(self, data: bytes, *, findable: bool) -> bytes:
-        """`findable`: the same data gives the same each time, for one user. Raises StorageError."""
+    def seal(self, data: bytes, *, findable: bool) -> bytes: ...
 
-    def open(self, sealed: bytes) -> bytes:
-        """Raises StorageError, and ValueError for what was not sealed."""
+    def open(self, sealed: bytes) -> bytes: ...
 
-    def means(self, connection: Connection, user: str) -> None:
-        """Set the user whose rows the transaction writes from now on."""
+    def means(self, connection: Connection, user: str) -> None: ...
 
-    overhead_bytes: int  # added to a value by sealing it, if it is not findable
+    overhead_bytes: int
 
 
 def without_nul(text: str) -> str:
@@ -99,10 +96,15 @@ class CheckedInteger(_Whole):
 
 
 class CheckedText(sqlalchemy.types.TypeDecorator[str]):
-    """Text of any length."""
+    """Text of any length, in the order of its characters' numbers."""
 
     impl = sqlalchemy.Text
     cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """See sqlalchemy."""
+        plain = dialect.name != "postgresql"  # SQLite has this order by default
+        return dialect.type_descriptor(sqlalchemy.Text() if plain else sqlalchemy.Text(collation="C"))
 
     def bind_processor(self, dialect: Any) -> _Convert | None:
         """See sqlalchemy."""

@@ -62,8 +62,6 @@ class Converted:
 
     folder: Path
     encrypted: bool
-    bytes_before: int
-    bytes_after: int
     others: tuple[str, ...]  # files in the folder that are not ours, left as they are
 
 
@@ -89,7 +87,6 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
                 f"{str(folder / KV)!r} holds keys and values, which stay plain: delete that folder first, and"
                 " use the kv view with a memory that is not encrypted"
             )
-        before = _size(folder)
         _remove([*_encrypted_files(folder), *folder.glob(_COPIES)], folder)
         keys, header = new_header(key)
         with _write_locked(plain, None) as locked:
@@ -105,14 +102,13 @@ def encrypt_folder(folder: Path, key: str | bytes) -> Converted:
             if not put_header(folder, header):
                 raise StorageBusy(f"{str(folder)!r} was encrypted by somebody else meanwhile")
             _remove(_plain_files(folder), folder)
-        return Converted(folder, True, before, _size(folder), _others(folder))
+        return Converted(folder, True, _others(folder))
 
 
 def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
     """Write all that an encrypted folder keeps as plain files. Close it before, in every process."""
     with _converting(folder):
         keys = _keys(folder, key)
-        before = _size(folder)
         _remove(_plain_files(folder), folder)
         source, plain = folder / ENCRYPTED_FILE, database_file(folder)
         with _write_locked(source, keys):
@@ -123,7 +119,7 @@ def decrypt_folder(folder: Path, key: str | bytes) -> Converted:
             (folder / HEADER).unlink()
             sync_folder(folder)
             _remove(_encrypted_files(folder), folder)
-        return Converted(folder, False, before, _size(folder), _others(folder))
+        return Converted(folder, False, _others(folder))
 
 
 def change_key(folder: Path, key: str | bytes, new_key: str | bytes) -> None:
@@ -278,10 +274,6 @@ def _remove(paths: list[Path], folder: Path) -> None:
         else:
             path.unlink(missing_ok=True)
     sync_folder(folder)
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _others(folder: Path) -> tuple[str, ...]:

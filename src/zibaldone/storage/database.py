@@ -12,7 +12,7 @@ import random
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -153,10 +153,6 @@ class Database(ABC):
     @abstractmethod
     def bytes_on_disk(self) -> int:
         """Size of all that it keeps, in bytes."""
-
-    @abstractmethod
-    def words(self, connection: Connection) -> Iterable[str]:
-        """Yield the catalogue's texts about our tables: names, and the statements that made them."""
 
     def decrypted(self, path: Path) -> Iterator[tuple[int, bytes]] | None:  # noqa: ARG002
         """Yield (offset, decrypted bytes) of each piece of one of our files; None if it is not encrypted.

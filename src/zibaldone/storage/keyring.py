@@ -100,9 +100,9 @@ class _Scope:
 
 
 class Keyring:
-    """The keys of one memory's users. Safe to share among threads. Is the Seals of its database."""
+    """The keys of one memory's users: seal and open their words. Safe to share among threads."""
 
-    overhead_bytes = _BEGIN + FileCipher.overhead_bytes
+    overhead_bytes = _BEGIN + FileCipher.overhead_bytes  # added to a value that is not findable
 
     def __init__(self, place: KeyPlace, keys: FolderKeys) -> None:
         self.place = place
@@ -128,7 +128,7 @@ class Keyring:
         connection.info[_SCOPE], connection.info[_NEW] = _Scope(user, locked), []
 
     def means(self, connection: Connection, user: str) -> None:
-        """See Seals."""
+        """Set the user whose rows the transaction writes from now on."""
         connection.info[_SCOPE] = _Scope(user, connection.info[_SCOPE].locked)
 
     def erase_new_keys(self, info: dict[Any, Any]) -> None:
@@ -141,14 +141,14 @@ class Keyring:
                 _logger.warning("key %s, which seals nothing, stays where it is: %s", number.hex(), error)
 
     def seal(self, data: bytes, *, findable: bool) -> bytes:
-        """See Seals."""
+        """Encrypt words of the transaction's user; `findable`: the same data gives the same. StorageError."""
         key = self._transaction_key()
         if key is None:  # nothing is stored of this user, so nothing is found
             return _FINDABLE + bytes(_NUMBER_BYTES)
         return key.seal_findable(data) if findable else key.seal(data)
 
     def open(self, sealed: bytes) -> bytes:
-        """See Seals."""
+        """Decrypt a value of any user whose key exists. Raises StorageError, and ValueError if not sealed."""
         return self._sealing_key(sealed).open(sealed)
 
     def encrypt(self, data: bytes, place: str) -> bytes:

@@ -19,24 +19,9 @@ from zibaldone.storage.schema import migrations as record
 Migration = Callable[[Connection], None]
 
 
-def mode_of_keys(connection: Connection) -> None:
-    """Add the gateway's memory mode to server keys."""
-    if "memory_mode" not in {column["name"] for column in inspect(connection).get_columns("server_keys")}:
-        connection.execute(text("ALTER TABLE server_keys ADD COLUMN memory_mode TEXT"))
-
-
-def themes_when_looked_at(connection: Connection) -> None:
-    """Drop stored themes of the hierarchy view, which computes them when asked."""
-    there = {column["name"] for column in inspect(connection).get_columns("hierarchy_states")}
-    for column in sorted(there & {"grouped", "theme_cap"}):
-        connection.execute(text(f"ALTER TABLE hierarchy_states DROP COLUMN {column}"))
-    connection.execute(text("DROP INDEX IF EXISTS hierarchy_themes_unnamed"))
-    connection.execute(text("DROP TABLE IF EXISTS hierarchy_thresholds"))
-
-
-def shared_memories(connection: Connection) -> None:
-    """Add the table of grants."""
-    metadata.tables["grants"].create(connection, checkfirst=True)
+def marks_of_one_worker(connection: Connection) -> None:
+    """Drop the list of views that workers maintain: each clears marks by its own."""
+    connection.execute(text("DROP TABLE IF EXISTS maintained_views"))
 
 
 def blocks_as_files(connection: Connection) -> None:
@@ -54,11 +39,11 @@ def blocks_as_files(connection: Connection) -> None:
     connection.execute(text(f"ALTER TABLE kv_blocks ADD COLUMN boxes {kind}"))
 
 
-FIRST = 100  # the schema's number before any migration
+FIRST = 103  # the schema's number before any migration
 FIRST_NAME = "schema"
-MIGRATIONS: tuple[Migration, ...] = (mode_of_keys, themes_when_looked_at, shared_memories, blocks_as_files)
+MIGRATIONS: tuple[Migration, ...] = (marks_of_one_worker, blocks_as_files)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
-_CARRIES_OVER = "85a6e8d6"  # the last commit that knew the schemas of before FIRST
+_CARRIES_OVER = "d6d43919"  # the last commit that knew the schemas of before FIRST
 
 
 def migrate(

@@ -178,7 +178,7 @@ class PostgresDatabase(Database):
         """Begin a write transaction of all users; new tables get row level security at its end."""
         with self.write() as connection:
             yield connection
-            _secure_tables(connection)
+            walls.secure_tables(connection)
 
     @contextmanager
     def unlocked(self) -> Iterator[Connection]:
@@ -333,15 +333,6 @@ class PostgresDatabase(Database):
             rows = int(connection.execute(query, {"names": list(metadata.tables)}).scalar_one())
             return rows + bucket_size_bytes(self, connection)
 
-    def words(self, connection: Connection) -> Iterator[str]:
-        """See Database."""
-        looking = inspect(connection)
-        for table in looking.get_table_names():
-            if table in metadata.tables:
-                yield table
-                yield from (column["name"] for column in looking.get_columns(table))
-                yield from (str(index["name"]) for index in looking.get_indexes(table))
-
     def start_anew(self) -> None:
         """Drop the parent's connections and locks in a forked child."""
         for engine in (self._engine, self._object_engine):
@@ -414,24 +405,6 @@ def _key(name: str) -> int:
     """Hash a lock's name to 64 bits; names that collide only wait for each other."""
     digest = blake2b(f"zibaldone {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
-
-
-def _secure_tables(connection: Connection) -> None:
-    """Give text columns the collation C, as in SQLite, and enable row level security."""
-    rows = connection.execute(
-        text(
-            "SELECT table_name, column_name FROM information_schema.columns"
-            " WHERE table_schema = current_schema() AND data_type = 'text'"
-            " AND coalesce(collation_name, '') <> 'C' AND table_name = ANY(:names)"
-        ),
-        {"names": list(metadata.tables)},
-    )
-    columns: dict[str, list[str]] = {}
-    for table, column in rows:
-        columns.setdefault(table, []).append(f'ALTER COLUMN "{column}" TYPE text COLLATE "C"')
-    for table, changes in sorted(columns.items()):
-        connection.exec_driver_sql(f'ALTER TABLE "{table}" {", ".join(changes)}')
-    walls.secure_tables(connection)
 
 
 def _is_exempt(connection: Connection) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
 from zibaldone.errors import StorageError
 from zibaldone.storage.columns import UNREADABLE, means
@@ -151,31 +151,18 @@ class SavedIndexes:
         connection.execute(update(table).values(state="released"))
         connection.execute(delete(stored_objects).where(stored_objects.c.kind == INDEX_ROWS))
 
-    def is_clean(self, user: str | None = None) -> bool:
-        """True if all indexes, of one user or of all, are current: none is to be deleted or being written."""
-        whose = [] if user is None else [table.c.user == user]
-        query = select(table.c.key).where(table.c.state != "current", *whose).limit(1)
-        with self._database.read(user) as connection:
-            return connection.execute(query).first() is None
-
     def sweep(self, user: str | None = None) -> None:
-        """Delete the objects of released indexes, of one user or of all.
+        """Delete the objects of released indexes, and those that a crash left, of one user or of all.
 
         Call after the transaction that released them. Raises StorageError; the next call goes on.
         """
         c = table.c
         whose = [] if user is None else [c.user == user]
         strays = self._strays(user)
-        if self.is_clean(user):
-            if strays:
-                self.store.delete(*strays)
-            return
-        with self._database.unlocked() as connection:
+        with self._database.read(user) as connection:
             since_us = self._database.now_us(connection) - round(_GRACE_S * 1e6)
-            left = and_(c.state == "written", c.since_us < since_us)
-            connection.execute(update(table).where(left, *whose).values(state="released"))
-            released = select(c.user, c.key).where(c.state == "released", *whose)
-            gone = connection.execute(released).all()
+            left = or_(c.state == "released", and_(c.state == "written", c.since_us < since_us))
+            gone = connection.execute(select(c.user, c.key).where(left, *whose)).all()
         if gone or strays:
             self.store.delete(*strays, *(row.key for row in gone))
         if gone:

@@ -59,13 +59,6 @@ users = _user_table(
     _index_of("users_behind", "user", where="behind = 1"),
 )
 
-maintained_views = Table(  # views that workers maintain: `users.behind` is cleared once all of them are done
-    "maintained_views",
-    metadata,
-    _key("view", Text),
-    Column("seen_us", BigInteger, nullable=False),  # when a worker said so last, microseconds since 1970
-)
-
 messages = _user_table(
     "messages",
     _key("seq", BigInteger),

@@ -13,13 +13,11 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
@@ -59,13 +57,10 @@ from zibaldone.storage.migrations import OURS, migrate
 from zibaldone.storage.objects import EncryptedObjects, FileObjects, files_under
 from zibaldone.storage.raw_files import pieces_read_apart
 from zibaldone.storage.saved_indexes import SavedIndexes
-from zibaldone.storage.schema import metadata
 
 _logger = logging.getLogger(__name__)
 _PURGE_DUE = 1  # the value of SQLite's user_version while deleted text may still be in the files
-_MOST_IDLE = 8  # connections that are kept open for the next transactions
 _IS_FORGETTING = 'SELECT 1 FROM forgettings WHERE "user" = ?'
-_CURSORS = "cursors"  # of the transaction that a connection is in
 _ATTEMPT_S = 5.0  # one wait inside SQLite; the busy timeout is made of several
 _PURGE_ATTEMPT_MS = 20  # the same in a purge, which holds the write lock while it waits for readers
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.3  # between its attempts, for others to write in
@@ -106,7 +101,6 @@ class SqliteDatabase(Database):
         self._file: tuple[int, int] | None = None  # device and inode of the file that is open
         self._keys = keys
         self._driver_error: type[Exception] = driver.Error
-        self._idle: deque[Connection] = deque()
         self._engine = create_engine(
             URL.create("sqlite", database=str(self.path)),
             module=driver,
@@ -114,10 +108,10 @@ class SqliteDatabase(Database):
             pool_size=8,
             max_overflow=24,
             pool_timeout=busy_timeout_s,
+            pool_reset_on_return=None,  # transactions begin and end by our own statements
             hide_parameters=True,  # they are what users said, and an error is logged
         )
         event.listen(self._engine, "connect", partial(_configure, keys))
-        event.listen(self._engine, "after_cursor_execute", _note_cursor)
         start_anew_in_children(self)
         make_private(self.path)
         try:
@@ -190,24 +184,26 @@ class SqliteDatabase(Database):
             raise ClosedMemory("this memory was closed: open it again with Memory(path)")
         self._check_file()  # before a connection is made, which would make an empty database
         try:
-            with without_values(), self._connected() as connection:
-                connection.info[_CURSORS] = WeakSet()
+            with without_values(), self._engine.connect() as connection:
                 self._begin_on(connection, user, writes=writes)
                 # SQLAlchemy's way takes ten times as long.
                 _wait_for_others(partial(_driver(connection).execute, begin), self._busy_timeout_s)
                 try:
                     yield connection
                     self._check_file(log=True)
-                    _close_cursors(connection)  # one with rows left would keep the snapshot
                     _driver(connection).execute("COMMIT")
+                    if self._closed:  # meanwhile, without this connection
+                        connection.invalidate()
                 except BaseException:
-                    _close_cursors(connection)
                     # SQLite itself rolls back when the disk is full; SQLAlchemy closes the connection when
                     # a statement is interrupted (KeyboardInterrupt).
                     if not connection.invalidated and _driver(connection).in_transaction:
                         _driver(connection).execute("ROLLBACK")
                         if self.keyring is not None:
                             self.keyring.erase_new_keys(connection.info)
+                    # Whoever keeps the exception keeps its frames: an open cursor there keeps a connection
+                    # at its snapshot, and that one can never write again.
+                    connection.invalidate()
                     raise
         except DBAPIError as error:
             raise self._to_error(error.orig) from error
@@ -215,34 +211,6 @@ class SqliteDatabase(Database):
             raise self._to_error(error) from error
         except PoolTimeout as error:
             raise self._busy_error() from error
-
-    @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        """Yield a connection, kept open for the next transaction if this one succeeds.
-
-        SQLAlchemy's reset at the end of each costs more than a short transaction, and is not needed:
-        transactions begin and end by our own statements.
-        """
-        try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._engine.connect()
-        try:
-            yield connection
-        except BaseException:
-            connection.close()
-            raise
-        if len(self._idle) >= _MOST_IDLE:
-            connection.close()
-        else:
-            self._idle.append(connection)
-        if self._closed:  # closed meanwhile, without this connection
-            self._close_idle()
-
-    def _close_idle(self) -> None:
-        while self._idle:
-            with suppress(IndexError):  # somebody else's, who closes it
-                self._idle.pop().close()
 
     def _check_file(self, *, log: bool = False) -> None:
         """Raise StorageUnusable if the file or its `log` is gone: what is written would be lost."""
@@ -374,25 +342,15 @@ class SqliteDatabase(Database):
             return None
         return decrypted_pages(pieces_read_apart(path), self._keys.page_key, is_log=path != self.path)
 
-    def words(self, connection: Connection) -> Iterator[str]:
-        """See Database."""
-        rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
-        for kind, name, table, sql in rows:
-            if table in metadata.tables:  # another program's may say anything
-                yield from (kind, name, table, sql or "")
-
     def start_anew(self) -> None:
         """Drop the parent's connections and locks in a forked child."""
         _abandoned.append(self._engine.pool)
         self._engine.dispose(close=False)
-        _abandoned.append(self._idle)
-        self._idle = deque()
         self._writing = threading.Lock()
 
     def close(self) -> None:
         """Close all connections; idempotent."""
         self._closed = True
-        self._close_idle()
         self._engine.dispose()
 
     def _to_error(self, error: BaseException | None) -> StorageError:
@@ -470,21 +428,6 @@ def _wait_for_others(run: Callable[[], object], wait_s: float) -> None:
             time.sleep(random.uniform(0.001, 0.02))  # noqa: S311 - spreads waiters, guards nothing
         else:
             return
-
-
-def _note_cursor(connection: Connection, cursor: Any, *_: object) -> None:
-    connection.info.setdefault(_CURSORS, WeakSet()).add(cursor)
-
-
-def _close_cursors(connection: Connection) -> None:
-    """Close the cursors of a transaction that ends, with rows that nobody will fetch.
-
-    A kept exception keeps the frames that were fetching; while an open cursor may be fetched from, SQLite
-    holds the connection at its old snapshot, and it can never write again.
-    """
-    for cursor in list(connection.info.get(_CURSORS, ())) if not connection.invalidated else ():
-        with suppress(connection.dialect.loaded_dbapi.Error):
-            cursor.close()
 
 
 def _driver(connection: Connection) -> Any:

@@ -23,7 +23,7 @@ POLICY = "zibaldone_proven_rows"
 _USER, _EVERYBODY, _PROOF = "zibaldone.user", "zibaldone.everybody", "zibaldone.proof"  # settings
 _FUNCTION = "zibaldone_meant"
 # A transaction that means one user has no business in the first two, and only reads the others.
-_OF_NOBODY = ("server_keys", "stored_objects", "bucket", "maintained_views", "sealing")
+_OF_NOBODY = ("server_keys", "stored_objects", "bucket", "sealing")
 _READ_BY_ALL, _READING = _OF_NOBODY[2:], "zibaldone_read_by_all"
 # One user's transaction reads its own grants and writes none: or SQL that is injected there could grant a
 # memory, and the server would prove that one's name next.

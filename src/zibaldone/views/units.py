@@ -23,7 +23,6 @@ from zibaldone.models.static import StaticEmbedder
 from zibaldone.search import dense
 from zibaldone.search.unit import Days, Unit
 from zibaldone.storage.columns import seals_of
-from zibaldone.storage.prepared import PreparedWrite
 from zibaldone.storage.schema import messages, unit_sources, view_states
 from zibaldone.storage.schema import units as table
 from zibaldone.views import own_rows
@@ -67,13 +66,6 @@ def _mine(of_table: Table) -> ColumnElement[bool]:
 
 
 # Made once: every add, and every recall after one, asks them.
-_NEW, _NEW_SOURCES = PreparedWrite(table.insert()), PreparedWrite(unit_sources.insert())
-_GONE, _GONE_SOURCES = (
-    PreparedWrite(
-        delete(rows).where(_mine(rows), rows.c.seq == bindparam("on"), rows.c.part == bindparam("place"))
-    )
-    for rows in (table, unit_sources)
-)
 _LOADED = (
     select(table).where(_mine(table), table.c.seq > bindparam("after")).order_by(table.c.seq, table.c.part)
 )
@@ -110,9 +102,9 @@ def insert(connection: Connection, view: str, generation: Generation, rows: Iter
         )
         further.extend(where | {"source": source} for source in others)
     if units:
-        _NEW.on(connection)(units)
+        connection.execute(table.insert(), units)
     if further:
-        _NEW_SOURCES.on(connection)(further)
+        connection.execute(unit_sources.insert(), further)
 
 
 def keys(connection: Connection, view: str, generation: Generation) -> list[Key]:
@@ -232,8 +224,9 @@ def remove(connection: Connection, view: str, generation: Generation, gone: Iter
     """Delete units by their keys."""
     mine = {"of": generation.user, "name": view, "number": generation.number}
     if rows := [mine | {"on": seq, "place": part} for seq, part in gone]:
-        _GONE_SOURCES.on(connection)(rows)
-        _GONE.on(connection)(rows)
+        for its in (unit_sources, table):
+            by_key = _mine(its), its.c.seq == bindparam("on"), its.c.part == bindparam("place")
+            connection.execute(delete(its).where(*by_key), rows)
 
 
 def forget(connection: Connection, view: str, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:

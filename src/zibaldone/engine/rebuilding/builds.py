@@ -140,7 +140,7 @@ def switch(database: Database, user: str, view: View, *, on_step: OnStep = lambd
                 f" rebuild({view.name!r}, user={user!r}, beside=True) makes it"
             )
         if beside.cursor < last_seq:
-            grow(database, view, beside, on_step=on_step, at_once=True)
+            grow(database, view, beside, on_step=on_step)
         if database.transact(chosen, user):
             return
 

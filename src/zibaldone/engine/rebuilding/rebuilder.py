@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal, TypeVar, cast
@@ -13,10 +12,9 @@ from zibaldone import log
 from zibaldone.core.fork_safety import ForkSafeLock
 from zibaldone.engine import generations, inspection, maintenance
 from zibaldone.engine.ingest import Progress
-from zibaldone.engine.leases import LeaseLost
-from zibaldone.engine.maintenance import Behind, Check, Hold, OnStep
+from zibaldone.engine.maintenance import OnStep
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.errors import InvalidInput, ModelFailed
+from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, Embedder, Tokenizer
 from zibaldone.models.meter import Meter
@@ -57,7 +55,6 @@ class Variants:
         """`chat` is the name of the memory's own chat model; "" for none."""
         self._database, self._chat = database, chat
         self._of: dict[str, tuple[ViewVariant, ...]] = {}
-        self._growing: dict[tuple[str, str], ViewVariant] = {}  # by user and view
         self._lock = ForkSafeLock()
 
     def add(self, variant: ViewVariant) -> None:
@@ -70,29 +67,6 @@ class Variants:
                 if (other.view.fingerprint, other.chat) != (fingerprint, variant.chat)
             )
             self._of = {**self._of, name: (*others, variant)}
-
-    def grows(self, user: str, variant: ViewVariant) -> None:
-        """Have maintenance bring the variant's build for the user up to date with the log."""
-        with self._lock:
-            self._growing = {**self._growing, (user, variant.view.name): variant}
-
-    def grow_no_more(self, user: str, view: str) -> None:
-        """Stop maintaining a build that serves now or was dropped."""
-        with self._lock:
-            self._growing = {key: value for key, value in self._growing.items() if key != (user, view)}
-
-    def growing(self, users: Collection[str], views: Collection[str]) -> list[tuple[str, ViewVariant]]:
-        """List the builds to be maintained of these users and views."""
-        return [
-            (user, variant)
-            for (user, view), variant in self._growing.items()
-            if user in users and view in views
-        ]
-
-    def has_chat(self, chat: str) -> bool:
-        """True if a chat model of this name is known here."""
-        others = (variant.chat for variants in self._of.values() for variant in variants)
-        return chat in (self._chat, *others)
 
     def instances(self) -> Iterator[ViewStore]:
         """Iterate over all variants; forgetting clears their caches, too."""
@@ -147,13 +121,8 @@ class Rebuilder:
         tokenizer: Tokenizer,
         wire: Wire,
         chat: ChatModel | None,
-        hold: Hold | None = None,
     ) -> None:
-        """`wire` makes the memory's views with given models; `chat` is the memory's own model.
-
-        `hold` keeps workers from the user whose build is being made anew.
-        """
-        self._hold = hold
+        """`wire` makes the memory's views with given models; `chat` is the memory's own model."""
         self._database, self._meter, self._tokenizer = database, meter, tokenizer
         self._wire, self._own_chat = wire, name_of(chat)
         self.variants = Variants(database, self._own_chat)
@@ -162,14 +131,7 @@ class Rebuilder:
         """Rebuild the user's serving build with its own models, and let the new one serve at once."""
         serving = self.variants.serving(user, view)
         with inspection.damage_is_named(self._database, user, [view]):
-            self._rebuild(user, serving, self._steps(user, progress))
-
-    def _rebuild(self, user: str, view: View, on_step: OnStep) -> None:
-        while self._hold is not None:
-            with suppress(LeaseLost), self._hold(user, lambda: None) as check:
-                maintenance.rebuild(self._database, user, view, on_step=on_step, check=check)
-                return
-        maintenance.rebuild(self._database, user, view, on_step=on_step)
+            maintenance.rebuild(self._database, user, serving, on_step=self._steps(user, progress))
 
     def grow(
         self,
@@ -188,16 +150,15 @@ class Rebuilder:
         if generation is not None:
             if models is not None:
                 self.variants.add(variant)
-            self.variants.grows(user, variant)
             step = self._steps(user, progress)
-            maintenance.grow(self._database, variant.view, generation, on_step=step, at_once=True)
+            maintenance.grow(self._database, variant.view, generation, on_step=step)
 
     def switch(self, user: str, view: View, progress: Progress | None) -> None:
         """Let the build beside serve. Raises InvalidInput if its models are not known here."""
         with self._database.read(user) as connection:
             beside = generations.standing(connection, user, view, "beside")
         made_by = view if beside is None else self.variants.of(beside, view)
-        if beside is not None and (made_by is None or not self._can_go_on(beside.chat, beside.cursor, user)):
+        if beside is not None and made_by is None:
             by = f"{beside.fingerprint}{f', chat model {beside.chat!r}' if beside.chat else ''}"
             raise InvalidInput(
                 f"what stands beside the {view.name} view of user {user!r} was made with other models ({by}):"
@@ -205,40 +166,6 @@ class Rebuilder:
             )
         assert made_by is not None
         of_view.switch(self._database, user, made_by, on_step=self._steps(user, progress))
-        self.variants.grow_no_more(user, view.name)
-
-    def _can_go_on(self, chat: str, cursor: int, user: str) -> bool:
-        """True if the build has read the whole log, or its chat model is known here."""
-        with self._database.read(user) as connection:
-            is_complete = cursor >= log.state(connection, user).last_seq
-        return is_complete or self.variants.has_chat(chat)
-
-    def keep_in_step(
-        self,
-        users: Sequence[str],
-        views: Sequence[View],
-        check: Check = lambda: None,
-        on_step: OnStep = lambda *_: None,
-    ) -> tuple[Behind, ...]:
-        """Bring the builds beside up to date with the log; returns those whose model fails."""
-        behind = []
-        for user, variant in self.variants.growing(users, [view.name for view in views]):
-            view = variant.view
-            if maintenance.is_growing(self._database, user, view):
-                continue
-            with self._database.read(user) as connection:
-                beside = generations.standing(connection, user, view, "beside")
-            try:
-                if (
-                    beside is None
-                    or not variant.made(beside)  # another one was begun elsewhere
-                    or not maintenance.grow(self._database, view, beside, on_step=on_step, check=check)
-                ):
-                    self.variants.grow_no_more(user, view.name)
-            except ModelFailed as error:
-                _logger.warning("the build beside view %s of user %r lags: %s", view.name, user, error)
-                behind.append(Behind(user, view.name, str(error), error))
-        return tuple(behind)
 
     def _steps(self, user: str, progress: Progress | None) -> OnStep:
         """Return a callback that adds up messages and reports them with the user's total."""

@@ -25,6 +25,7 @@ from zibaldone.errors import StorageError
 from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.columns import PLAIN_BEGINNING, seals_of
 from zibaldone.storage.database import Database
+from zibaldone.storage.folder_layout import ENCRYPTED_INDEX, INDEX
 from zibaldone.storage.keyring import Keyring
 from zibaldone.storage.objects import owner_of
 from zibaldone.storage.raw_files import OVERLAP_BYTES, pieces, pieces_read_apart
@@ -34,43 +35,18 @@ _HEADER = b"\x78\x9c"  # of zlib, at its usual level
 _MOST = 1 << 16  # bytes of a stream: ours have some thousand
 
 
-class Inflating:
-    """Inflate the zlib streams in bytes that come in order, in pieces; a stream may span two pieces."""
-
-    def __init__(self) -> None:
-        self._rest = b""  # from where a stream began that was not whole
-
-    def feed(self, data: bytes, *, last: bool = False) -> bytes:
-        """Return the text of streams completed by this piece; with `last` also of incomplete ones."""
-        data, self._rest = self._rest + data, b""
-        texts, at = [], 0
-        while (at := data.find(_HEADER, at)) >= 0:
-            piece = data[at : at + _MOST]
-            stream = zlib.decompressobj()
-            try:
-                texts.append(stream.decompress(piece))
-            except zlib.error:  # two bytes that look like a beginning
-                at += 1
-                continue
-            if not stream.eof and len(piece) < _MOST and not last:
-                self._rest = data[at:]
-                break
-            at += len(piece) - len(stream.unused_data) if stream.eof else 1
-        if not self._rest and data.endswith(_HEADER[:1]):
-            self._rest = _HEADER[:1]
-        return b"\n".join(texts)
-
-
-def inflated(read: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, inflated text) for pieces that follow each other and may overlap."""
-    reading, end = Inflating(), 0
-    for begin, piece in read:
-        if not 0 <= end - begin < len(piece):  # another file, or this one again in another form
-            yield begin, reading.feed(b"", last=True)
-            reading, end = Inflating(), begin
-        yield begin, reading.feed(piece[end - begin :])
-        end = begin + len(piece)
-    yield end, reading.feed(b"", last=True)
+def inflated(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, text) of every zlib stream among the bytes, also of incomplete ones."""
+    at = 0
+    while (at := data.find(_HEADER, at)) >= 0:
+        piece = data[at : at + _MOST]
+        stream = zlib.decompressobj()
+        try:
+            yield at, stream.decompress(piece)
+        except zlib.error:  # two bytes that look like a beginning
+            at += 1
+            continue
+        at += len(piece) - len(stream.unused_data) if stream.eof else 1
 
 
 _PAGE_BYTES = 4096  # of a database; a leftover's place is told as finely as this
@@ -133,15 +109,18 @@ def look_through_exports(paths: Iterable[Path], needles: TextNeedles) -> Iterato
                 yield _look_at(pieces(file), "export", str(file), needles)
 
 
-def _stored_pieces(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, bytes) of a file; the open database is read without disturbing its locks."""
-    is_open = path.name.startswith(Path(database.name).name)
-    yield from pieces_read_apart(path) if is_open else pieces(path)
-
-
 def _forms_of(database: Database, path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield a file's pieces as stored, and decrypted where that is possible."""
-    yield from _stored_pieces(database, path)
+    """Yield (offset, bytes) of a file's pieces as stored, and decrypted where that is possible.
+
+    The open database is read without disturbing its locks; an index is one piece, as streams are in it.
+    """
+    if path.name.startswith(Path(database.name).name):
+        yield from pieces_read_apart(path)
+    elif path.parent.parent.name in (INDEX, ENCRYPTED_INDEX):
+        with suppress(FileNotFoundError):
+            yield 0, path.read_bytes()
+    else:
+        yield from pieces(path)
     with suppress(ValueError, FileNotFoundError, KeyError, StorageError):
         yield from database.decrypted(path) or ()
 
@@ -154,32 +133,16 @@ def _look_at(
 ) -> tuple[LookedAt, list[Hit]]:
     size, where = 0, f"object {name}" if kind == "object" else name
     hits: list[Hit] = []
-
-    def pieces_seen() -> Iterator[tuple[int, bytes]]:
-        nonlocal size
-        for begin, piece in read:
-            size = max(size, begin + len(piece))
-            if needles.first_in(piece) is not None:
-                hits.extend(_pages_with_hits(where, begin, piece, needles))
-            yield begin, piece
-
-    for begin, texts in inflated(pieces_seen()):
-        if hit := needles.first_in(texts):
-            hits.append((f"{where}, compressed about byte {begin}", hit))
+    for begin, piece in read:
+        size = max(size, begin + len(piece))
+        for start in range(0, len(piece), _PAGE_BYTES):
+            if hit := needles.first_in(piece[max(0, start - OVERLAP_BYTES) : start + _PAGE_BYTES]):
+                end = min(start + _PAGE_BYTES, len(piece))
+                hits.append((f"{where}, bytes {begin + start} to {begin + end}", hit))
+        for at, text in inflated(piece):
+            if hit := needles.first_in(text):
+                hits.append((f"{where}, compressed about byte {begin + at}", hit))
     return LookedAt(kind, name, 0, size), hits
-
-
-def _pages_with_hits(name: str, begin: int, piece: bytes, needles: TextNeedles) -> Iterator[Hit]:
-    """Yield the pages of a piece that have an occurrence, or the piece if only all of it has one."""
-    any_page = False
-    for start in range(0, len(piece), _PAGE_BYTES):
-        page = piece[max(0, start - OVERLAP_BYTES) : start + _PAGE_BYTES]
-        if hit := needles.first_in(page):
-            any_page = True
-            end = min(start + _PAGE_BYTES, len(piece))
-            yield f"{name}, bytes {begin + start} to {begin + end}", hit
-    if not any_page and (hit := needles.first_in(piece)):
-        yield f"{name}, bytes {begin} to {begin + len(piece)}", hit
 
 
 _ROWS = 500
@@ -231,7 +194,7 @@ def _in_objects(connection: Connection, keyring: Keyring | None, wanted: Wanted)
     for owner, kind, name in connection.execute(select(c.owner, c.kind, c.name).where(c.part == 0)).all():
         mine = select(c.data).where(c.owner == owner, c.kind == kind, c.name == name).order_by(c.part)
         data = _decrypted(keyring, b"".join(connection.execute(mine).scalars()), name)
-        for texts in (data, Inflating().feed(data, last=True)):
+        for texts in (data, *(text for _, text in inflated(data))):
             if hit := wanted.of(owner).first_in(texts):
                 yield f"table {stored_objects.name}, {kind} {name}", hit
 

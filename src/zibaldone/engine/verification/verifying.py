@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, select
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from zibaldone import core, log
 from zibaldone.core import Message
@@ -35,7 +36,7 @@ from zibaldone.storage.bucket_blocks import objects_of_nobody
 from zibaldone.storage.columns import PLAIN_BEGINNING
 from zibaldone.storage.database import Database
 from zibaldone.storage.migrations import FIRST_NAME, MIGRATIONS
-from zibaldone.storage.schema import exports, view_states
+from zibaldone.storage.schema import exports, metadata, view_states
 from zibaldone.text.purgeable_cache import sweeping
 from zibaldone.views.base import ViewStore
 from zibaldone.views.kvcache.storage.store import KVStore
@@ -56,7 +57,7 @@ _NAMED = (
 )
 
 
-def own_words(database: Database, connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
+def own_words(connection: Connection, views: Sequence[ViewStore]) -> Iterator[str]:
     """Yield texts that are in an empty memory: names of views, roles, operations, days and months."""
     yield from _NAMED
     yield from operations()
@@ -67,7 +68,9 @@ def own_words(database: Database, connection: Connection, views: Sequence[ViewSt
     c = view_states.c
     for row in connection.execute(select(c.fingerprint, c.chosen_over, c.chat).distinct()):
         yield from filter(None, row)
-    yield from database.words(connection)
+    for table in metadata.sorted_tables:
+        yield from (table.name, *table.c.keys(), str(CreateTable(table)))
+        yield from (str(CreateIndex(index)) for index in table.indexes)
 
 
 _MOST = 1000  # leftovers that are listed
@@ -150,7 +153,7 @@ def _excused(database: Database, views: Sequence[ViewStore], user: str, of_user:
     """Remove from `of_user` what the user's messages say; return a copy without what anybody says."""
     with database.read() as connection:
         names = log.all_users(connection)
-        of_user.excuse([*names, PLAIN_BEGINNING, *own_words(database, connection, views)])
+        of_user.excuse([*names, PLAIN_BEGINNING, *own_words(connection, views)])
     _excuse_messages(database, user, of_user)
     of_all = of_user.copy()
     for name in names:
