@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from starlette.datastructures import Headers
 
-from zibaldone.server.gateway.json_body import JsonObject, mapping, sequence, text
-from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.gateway.json_body import mapping, sequence, text
+from zibaldone.server.gateway.wire import Wire
 
 _PROGRAMS = ("system", "developer")
 _SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
@@ -42,17 +42,17 @@ _LAST_TURN = re.compile(  # to summarize a conversation, or to guess the user's 
 )
 
 
-def is_client_task(wire: WireFormat, body: JsonObject) -> bool:
+def is_client_task(wire: Wire) -> bool:
     """True if a request is a task of the client program."""
-    elements = [mapping(element) for element in wire.elements(body)]
+    elements = [mapping(element) for element in wire.given]
     turns = [list(_texts(element.get("content"))) for element in elements if element.get("role") == "user"]
     last = turns[-1] if turns else []
     if any(_LAST_TURN.match(words) for words in last):
         return True
-    goes_on = wire.continues(body) or wire.conversation(body)
-    if body["tools"] or goes_on or any(element.get("role") == "assistant" for element in elements):
+    goes_on = wire.continues or wire.conversation
+    if wire.body.get("tools") or goes_on or any(element.get("role") == "assistant" for element in elements):
         return False
-    program = [*_texts(body["system"]), *_texts(body["instructions"])]
+    program = [*_texts(wire.body.get("system")), *_texts(wire.body.get("instructions"))]
     for element in elements:
         if element.get("role") in _PROGRAMS:
             program += _texts(element.get("content"))

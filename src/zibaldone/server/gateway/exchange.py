@@ -19,14 +19,12 @@ from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.border import read_apart
-from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import LoopRecalls, MessageCache, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
-from zibaldone.server.gateway.rounds import HiddenTurn, Rounds
-from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
+from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
-from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.gateway.wire import HiddenTurn, Wire
 from zibaldone.server.live import Live, LiveRequest
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
@@ -102,34 +100,26 @@ class GatewayExchange:
     """One request and its answer."""
 
     services: GatewayServices
-    wire: WireFormat
-    body: JsonObject
+    wire: Wire
+    size: int  # of the body, in bytes
     scope: MemoryScope
     options: MemoryOptions
     read_only: bool
     report: MemoryReport = field(default_factory=MemoryReport)
-    rounds: Rounds = field(init=False)  # of the answer
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
 
-    def __post_init__(self) -> None:
-        self.rounds = self.wire.rounds(self.body)
-
-    def answer_so_far(self) -> list[WireTurn]:
-        """Return the turns that the rounds have read up to now."""
-        return self.wire.answer(self.rounds.answer())
-
-    async def admit(self) -> str:
-        """Return the body for the upstream with the recalled text, and begin to store the new turns."""
+    async def admit(self) -> dict[str, Any]:
+        """Return the members of the body that recalled text changes, and begin to store the new turns."""
         began = time.perf_counter()
-        turns = await read_apart(len(self.body.text), self.wire.turns, self.body)
+        turns = await read_apart(self.size, self.wire.turns)
         self.admitted = self._admitted(turns)
         self.report.session = self.admitted.session
-        replaced = {}
+        changed = {}
         if self.options.enable_retrieval and self.options.mode is not MemoryMode.TOOL:
-            replaced = await self._recalled(turns)
+            changed = await self._recalled(turns)
         if self.options.enable_writeback and not self.read_only:
             self._storing = self.services.background.start(self._store())
         elif self.read_only and self.options.enable_writeback:
@@ -137,7 +127,7 @@ class GatewayExchange:
         self.report.ms = (time.perf_counter() - began) * 1000
         self.live = self.report.as_live(self.admitted.stored)
         self.services.live.add(self.scope.user, self.live)
-        return self.body.rewritten(replaced, removed=[MEMBER]) if replaced else without_member(self.body)
+        return changed
 
     async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
         """Store the answer; a failure, or that it takes long, goes into the report."""
@@ -180,11 +170,11 @@ class GatewayExchange:
             await self.services.recorder.store_answer(self.admitted, leaf, turns, answer_id)
 
     def _admitted(self, turns: Sequence[WireTurn]) -> Admitted:
-        previous = self.wire.continues(self.body)
+        previous = self.wire.continues
         earlier = self.services.recorder.answer(self.scope, previous) if previous else None
         session = (
             self.scope.session
-            or self.wire.conversation(self.body)
+            or self.wire.conversation
             or (earlier[0] if earlier else None)
             or self.scope.client_session
             or derived_session(turns)
@@ -196,7 +186,7 @@ class GatewayExchange:
             after=earlier[1] if earlier and earlier[0] == session else None,
         )
 
-    async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, str]:
+    async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, Any]:
         """Recall for the last user turn; returns the changed members of the body, if any."""
         last = next((k for k in reversed(range(len(turns))) if turns[k].message.role == "user"), None)
         if last is None:
@@ -210,8 +200,7 @@ class GatewayExchange:
             self._degrade("shared_missing", f"not recalled: {', '.join(recalled.trace.missing)}")
         if not recalled:
             return {}
-        given = (self.body, asking.place, recalled.quoted())
-        return dict(await read_apart(len(self.body.text), self.wire.with_memory, *given))
+        return self.wire.with_memory(asking.place, recalled.quoted())
 
     async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
         """Search for the model, without the passages it has seen; None if the search fails or is late."""
@@ -306,8 +295,3 @@ async def _hold(slots: asyncio.Semaphore, task: asyncio.Task[Recall], most_s: fl
     """Keep a slot until the recall in it has ended, for `most_s` at most."""
     await asyncio.wait([task], timeout=most_s)
     slots.release()
-
-
-def without_member(body: JsonObject) -> str:
-    """Return the body without the member for memory; unchanged if it has none."""
-    return body.rewritten({}, removed=[MEMBER]) if MEMBER in body else body.text
