@@ -108,26 +108,28 @@ class GatewayExchange:
     report: MemoryReport = field(default_factory=MemoryReport)
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
+    _began: float = field(default_factory=time.perf_counter)
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
 
     async def admit(self) -> dict[str, Any]:
-        """Return the members of the body that recalled text changes, and begin to store the new turns."""
-        began = time.perf_counter()
+        """Return the members of the body that recalled text changes."""
         turns = await read_apart(self.size, self.wire.turns)
         self.admitted = self._admitted(turns)
         self.report.session = self.admitted.session
-        changed = {}
         if self.options.enable_retrieval and self.options.mode is not MemoryMode.TOOL:
-            changed = await self._recalled(turns)
+            return await self._recalled(turns)
+        return {}
+
+    def begin_storing(self) -> None:
+        """Begin to store the new turns, when the request for the upstream is ready."""
         if self.options.enable_writeback and not self.read_only:
             self._storing = self.services.background.start(self._store())
-        elif self.read_only and self.options.enable_writeback:
+        elif self.options.enable_writeback:
             self.report.reasons.append("this key may only read: nothing is stored")
-        self.report.ms = (time.perf_counter() - began) * 1000
+        self.report.ms = (time.perf_counter() - self._began) * 1000
         self.live = self.report.as_live(self.admitted.stored)
         self.services.live.add(self.scope.user, self.live)
-        return changed
 
     async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
         """Store the answer; a failure, or that it takes long, goes into the report."""

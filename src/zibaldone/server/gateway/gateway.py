@@ -120,9 +120,11 @@ class Gateway:
                 plain = await loop.content()
             elif changed:
                 plain = await read_apart(len(data), encoded, {**wire.body, **changed})
-            return await self._answering(request, exchange, plain, loop)
         except NotAnObject:
             return await self._relay(request, wire.path, plain, _off("the body is nested too deeply"))
+        exchange.begin_storing()
+        try:
+            return await self._answering(request, exchange, plain, loop)
         except Problem:
             await exchange.record_question()
             raise
