@@ -8,7 +8,15 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 from zibaldone.server.gateway.json_body import index, mapping, sequence, text
-from zibaldone.server.gateway.wire import DESCRIPTION, PARAMETERS, TOOL, HiddenTurn, Json, ListedWire
+from zibaldone.server.gateway.wire import (
+    DESCRIPTION,
+    PARAMETERS,
+    TOOL,
+    HiddenTurn,
+    Json,
+    ListedWire,
+    changed_event,
+)
 
 
 class AnthropicMessages(ListedWire):
@@ -64,7 +72,7 @@ class AnthropicMessages(ListedWire):
             if self.goes_on:
                 return []
             shown = {**delta, "stop_reason": self._shown_stop(stop)}
-            return [*self.show(), self.change(event, body, delta=shown, **self.used())]
+            return [*self.show(), changed_event(event, body, delta=shown, **self.used())]
         return [] if self.goes_on else [event]
 
     def read(self, answer: Json) -> dict[str, Any]:

@@ -40,7 +40,6 @@ _AT_ONCE, _AT_ONCE_WAITING = 1, 4
 _SEARCH_S = 3.0  # for a search by the model
 _SEARCH_TOKENS = 1500
 _LATE_S = 5.0  # for which a recall past its deadline that still runs holds up the next ones
-_MOST_LATE = 16  # recalls past their deadline that may still run; then no more are begun
 _logger = logging.getLogger(__name__)
 
 
@@ -85,7 +84,6 @@ class GatewayServices:
             memory
         )  # answers' ids at the upstream, by the clients'
         self.background = BackgroundTasks()
-        self.late: set[asyncio.Task[Recall]] = set()  # recalls past their deadline that still run
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
         processes = memory.size if isinstance(memory, MemoryPool) else 1
         self._slots = [asyncio.Semaphore(at_once) for _ in range(processes)]
@@ -253,9 +251,6 @@ class GatewayExchange:
         None, with a report, if it fails or is late.
         """
         services, loop = self.services, asyncio.get_running_loop()
-        if len(services.late) >= _MOST_LATE:
-            self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
-            return None
         slots = services.slots(self.scope.user)
         deadline = loop.time() + limit_s
         too_late = f"nothing recalled within {limit_s * 1000:g} ms"
@@ -269,9 +264,6 @@ class GatewayExchange:
             task = services.background.start(work(deadline))
             services.background.start(_hold(slots, task, deadline + _LATE_S - loop.time()))
             done, _ = await asyncio.wait([task], timeout=deadline - loop.time())
-        if not done:
-            services.late.add(task)
-            task.add_done_callback(services.late.discard)
         error = task.exception() if done else None
         if not done or isinstance(error, RecallGivenUp):
             self._degrade("recall_timeout", too_late)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from zibaldone.server.gateway.json_body import index, mapping, sequence, text
-from zibaldone.server.gateway.wire import FUNCTION, TOOL, HiddenTurn, Json, ListedWire
+from zibaldone.server.gateway.wire import FUNCTION, TOOL, HiddenTurn, Json, ListedWire, changed_event
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -32,7 +32,6 @@ class Responses(ListedWire):
     def __init__(self, body: Json) -> None:
         super().__init__(body)
         self._stores = body.get("store") is not False  # the upstream knows items by their ids
-        self._number = 0  # sequence number of the next event
         self._opened = ""  # id of the stream that the client gets
 
     def shape(self, element: Json) -> Json:
@@ -70,13 +69,6 @@ class Responses(ListedWire):
     def is_call(self, part: Json) -> bool:
         return text(part.get("type")) in (*_CALLS, *_OTHER_CALLS)
 
-    def change(self, event: bytes, body: Json, **changed: Any) -> bytes:
-        """Renumber the events, as some are left out."""
-        if "sequence_number" in body:
-            changed["sequence_number"] = self._number
-            self._number += 1
-        return super().change(event, body, **changed)
-
     def add(self, body: Json) -> None:
         """Add an event; of an item that does not end there is what came of its text."""
         kind, place = text(body.get("type")), index(body.get(self.place_name))
@@ -100,7 +92,7 @@ class Responses(ListedWire):
             changed = {"response": _without_ours(response)}
         elif body.get("type") in _ENDS:
             changed = {"response": self._shown(response) | self.used()}
-        return [] if self.goes_on else [*self.show(), self.change(event, body, **changed)]
+        return [] if self.goes_on else [*self.show(), changed_event(event, body, **changed)]
 
     def read(self, answer: Json) -> dict[str, Any]:
         self._end(answer)

@@ -297,10 +297,6 @@ class ListedWire(Wire):
     def answer(self) -> dict[str, Any]:
         return {self.parts_name: [*self._seen, *self.visible()]}
 
-    def change(self, event: bytes, body: Json, **changed: Any) -> bytes:
-        """Return the event with other members; a format may change further ones."""
-        return changed_event(event, body, **changed)
-
     def part_event(self, event: bytes, body: Json) -> list[bytes]:
         """Return the client's events for an event of a part."""
         part = self._parts.get(index(body.get(self.place_name)), {})
@@ -317,7 +313,7 @@ class ListedWire(Wire):
         """Return an event of a part with its index at the client."""
         place = index(body.get(self.place_name))
         at = self._shown_at.setdefault(place, len(self._seen) + len(self._shown_at))
-        return self.change(event, body, **{self.place_name: at})
+        return changed_event(event, body, **{self.place_name: at})
 
 
 def changed_event(event: bytes, body: Json, **changed: Any) -> bytes:
