@@ -129,9 +129,11 @@ class GatewayExchange:
         self.live = self.report.as_live(self.admitted.stored)
         self.services.live.add(self.scope.user, self.live)
 
-    async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
-        """Store the answer; a failure, or that it takes long, goes into the report."""
-        task = self._begin_recording(answer, answer_id, is_partial=is_partial)
+    async def record(
+        self, answer: Sequence[WireTurn] = (), answer_id: str | None = None, *, is_partial: bool = False
+    ) -> None:
+        """Store the answer, or the question alone; a failure, or that it takes long, goes into the report."""
+        task = self.begin_recording(answer, answer_id, is_partial=is_partial)
         if task is None:
             return
         done, _ = await asyncio.wait([task], timeout=_WRITE_S)
@@ -140,18 +142,10 @@ class GatewayExchange:
         elif (error := task.exception()) is not None:
             self._degrade("write_failed", f"not stored: {reason(error)}")
 
-    async def record_question(self) -> None:
-        """Store the request's own turns, if no answer comes; a failure goes into the report."""
-        await self.record((), None, is_partial=False)
-
-    def leave(self, answer: Sequence[WireTurn]) -> None:
-        """Store the answer so far in the background, after the client or the upstream has gone."""
-        self._begin_recording(answer, None, is_partial=True)
-
-    def _begin_recording(
-        self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool
+    def begin_recording(
+        self, answer: Sequence[WireTurn], answer_id: str | None = None, *, is_partial: bool
     ) -> asyncio.Task[None] | None:
-        """Begin to store the answer; None if that was done, or nothing is to be stored."""
+        """Begin to store the answer in the background; None if that was done, or nothing is to be stored."""
         if self._is_recorded or self._storing is None:
             return None
         self._is_recorded = True

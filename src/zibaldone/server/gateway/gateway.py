@@ -126,7 +126,7 @@ class Gateway:
         try:
             return await self._answering(request, exchange, plain, loop)
         except Problem:
-            await exchange.record_question()
+            await exchange.record()
             raise
 
     async def _answering(
@@ -141,7 +141,7 @@ class Gateway:
             response = await unless_gone(request, loop.settled(response, again))
         kind = media_type(response)
         if not (response.is_success and kind in ("application/json", "text/event-stream")):
-            await exchange.record_question()
+            await exchange.record()
             if response.is_success:
                 report.degrade("the upstream's answer is neither JSON nor a stream of events")
             return _passed(response, report)
@@ -233,9 +233,9 @@ async def _answered(
                     passed += event
             if passed:
                 yield passed
-        await exchange.record(wire.so_far(), None, is_partial=True)  # there was no end event
+        await exchange.record(wire.so_far(), is_partial=True)  # there was no end event
     finally:
-        exchange.leave(wire.so_far())
+        exchange.begin_recording(wire.so_far(), is_partial=True)
         await source.aclose()  # type: ignore[attr-defined] # a generator
         await response.aclose()
 

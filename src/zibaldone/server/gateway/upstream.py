@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable
 from urllib.parse import unquote
 
 from starlette.datastructures import Headers
@@ -183,21 +182,13 @@ async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
 async def whole(answer: UpstreamAnswer) -> bytes:
     """Read and close an answer. Raises a Problem if it breaks off or cannot be decoded."""
     try:
-        with reading():
-            return await answer.aread()
-    finally:
-        await answer.aclose()
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Raise a Problem for an answer that breaks off, or cannot be decoded, within the block."""
-    try:
-        yield
+        return await answer.aread()
     except httpx2.TimeoutException as error:
         raise Problem(504, "upstream-timeout", "the upstream did not end its answer in time") from error
     except (httpx2.TransportError, httpx2.DecodingError) as error:
         raise Problem(502, "upstream-broke-off", "the upstream's answer broke off, or is garbled") from error
+    finally:
+        await answer.aclose()
 
 
 def relayed(headers: Iterable[tuple[str, str]], *, changed: bool) -> list[tuple[str, str]]:
