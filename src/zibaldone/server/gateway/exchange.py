@@ -80,9 +80,7 @@ class GatewayServices:
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
         self.hidden: MessageCache[HiddenTurn] = MessageCache(memory)  # by the first call that a client got
-        self.renamed: MessageCache[str] = MessageCache(
-            memory
-        )  # answers' ids at the upstream, by the clients'
+        self.renamed: MessageCache[str] = MessageCache(memory)  # upstream's ids of answers, by clients' ids
         self.background = BackgroundTasks()
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
         processes = memory.size if isinstance(memory, MemoryPool) else 1

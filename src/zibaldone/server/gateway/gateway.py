@@ -202,7 +202,10 @@ async def _whole(response: UpstreamAnswer, exchange: GatewayExchange) -> Respons
             data = encoded({**answer, MEMBER: report.body()})
     except NotAnObject:
         report.degrade("the upstream's answer is no JSON object")
-    return _Whole(data, response.status_code, _pairs(response, report, changed=True))
+    headers = [*_pairs(response, report, changed=True), ("content-length", str(len(data)))]
+    whole_answer = Response(data, response.status_code)
+    whole_answer.raw_headers = _raw(headers)
+    return whole_answer
 
 
 async def _answered(
@@ -277,12 +280,6 @@ def _passed(response: UpstreamAnswer, report: MemoryReport | None) -> Response:
 
 def _raw(headers: Pairs) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
-
-
-class _Whole(Response):
-    def __init__(self, content: bytes, status: int, headers: Pairs) -> None:
-        super().__init__(content, status)
-        self.raw_headers = [*_raw(headers), (b"content-length", str(len(content)).encode())]
 
 
 class _Stream(StreamingResponse):

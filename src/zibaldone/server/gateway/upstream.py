@@ -58,14 +58,11 @@ class UpstreamClient:
             url = httpx2.URL(address)
         except (httpx2.InvalidURL, TypeError) as error:
             raise InvalidInput(f"the upstream {shown(address)} is no address ({error})") from error
-        if url.userinfo:
+        if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
             raise InvalidInput(
-                f"the upstream's address has a name or password before {shown(url.host)}: put its key into an"
-                " environment variable, and name that with --upstream-key-env"
-            )
-        if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-            raise InvalidInput(
-                f"the upstream {shown(address)} must be an address such as http://localhost:8000/v1"
+                f"the upstream at {shown(url.host)} must be an address such as http://localhost:8000/v1,"
+                " without name, password or query: put its key into an environment variable, and name that"
+                " with --upstream-key-env"
             )
         self._base = url.copy_with(query=None)
         self._shown = str(url).rstrip("/")
