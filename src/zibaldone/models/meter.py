@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, select, update
 
 from zibaldone.core.fork_safety import start_anew_in_children
-from zibaldone.core.validation import shown
-from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
+from zibaldone.core.validation import count
+from zibaldone.errors import CeilingReached, ClosedMemory, StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
 
@@ -37,11 +37,8 @@ class Ceilings:
 
     def __post_init__(self) -> None:
         for ceiling in fields(self):
-            value = getattr(self, ceiling.name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise InvalidInput(
-                    f"{ceiling.name} must be a whole number from 0, or None, not {shown(value)}"
-                )
+            if (value := getattr(self, ceiling.name)) is not None:
+                count(ceiling.name, value, least=0)
 
 
 @dataclass(frozen=True, slots=True)

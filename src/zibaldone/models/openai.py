@@ -8,7 +8,6 @@ server does not take, and errors that say what to check.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -303,18 +302,13 @@ def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
 def _tokens(logprobs: Any) -> tuple[TokenLogprob, ...] | None:
     """Parse log-probabilities; None if the server sent none, or something else."""
     try:
-        return tuple(_token(one) for one in logprobs["content"])
+        return tuple(
+            TokenLogprob(
+                one["token"],
+                float(one["logprob"]),
+                tuple((other["token"], float(other["logprob"])) for other in one.get("top_logprobs") or ()),
+            )
+            for one in logprobs["content"]
+        )
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return None
-
-
-def _token(entry: Mapping[str, Any]) -> TokenLogprob:
-    others = tuple((one["token"], _logprob(one)) for one in entry.get("top_logprobs") or ())
-    return TokenLogprob(entry["token"], _logprob(entry), others)
-
-
-def _logprob(entry: Mapping[str, Any]) -> float:
-    value = float(entry["logprob"])
-    if math.isnan(value):
-        raise ValueError("a log-probability that is not a number")
-    return value
