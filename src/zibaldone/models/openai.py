@@ -304,11 +304,11 @@ def _tokens(logprobs: Any) -> tuple[TokenLogprob, ...] | None:
     try:
         return tuple(
             TokenLogprob(
-                one["token"],
-                float(one["logprob"]),
-                tuple((other["token"], float(other["logprob"])) for other in one.get("top_logprobs") or ()),
+                token["token"],
+                float(token["logprob"]),
+                tuple((other["token"], float(other["logprob"])) for other in token.get("top_logprobs") or ()),
             )
-            for one in logprobs["content"]
+            for token in logprobs["content"]
         )
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return None

@@ -38,15 +38,15 @@ _LAST = re.compile(  # to summarize a conversation, or to guess the user's next 
 def is_client_task(wire: Wire) -> bool:
     """True if a request is a task of the client program."""
     turns = [mapping(element) for element in wire.given]
-    asked = [turn.get("content") for turn in turns if turn.get("role") == "user"]
-    if any(map(_LAST.match, _texts(asked[-1:]))):
+    users = [turn.get("content") for turn in turns if turn.get("role") == "user"]
+    if any(map(_LAST.match, _texts(users[-1:]))):
         return True
     goes_on = wire.continues or wire.conversation or any(turn.get("role") == "assistant" for turn in turns)
     if wire.body.get("tools") or goes_on:
         return False
     program = [turn.get("content") for turn in turns if turn.get("role") in ("system", "developer")]
-    said = [wire.body.get("system"), wire.body.get("instructions"), *program, *asked[:1]]
-    return any(map(_FIRST.match, _texts(said)))
+    contents = [wire.body.get("system"), wire.body.get("instructions"), *program, *users[:1]]
+    return any(map(_FIRST.match, _texts(contents)))
 
 
 def is_subagent(headers: Headers) -> bool:
