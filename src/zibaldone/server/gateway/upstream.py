@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from zibaldone.core.telemetry import Span, carried
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput, MissingExtra
-from zibaldone.server.gateway.events import EventSplitter
+from zibaldone.server.gateway.events import complete
 from zibaldone.server.keys import PREFIX
 from zibaldone.server.metrics import METHODS
 from zibaldone.server.problems import Problem
@@ -169,10 +169,11 @@ def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[st
 
 async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
     """Yield the events as they come, the last one even if it is incomplete."""
-    splitter = EventSplitter()
+    rest = b""
     async for chunk in answer.aiter_bytes():
-        yield list(splitter.events(chunk))
-    if rest := splitter.rest():
+        events, rest = complete(rest, chunk)
+        yield events
+    if rest:
         yield [rest]
 
 
