@@ -51,6 +51,7 @@ class ModelFailed(ZibaldoneError):
     """A model or embedder did not answer, or its answer has the wrong shape."""
 
     requests = 1  # that were sent in vain, retries included; 0: none was
+    complaint = ""  # the server's, where it may be about a part of the request
 
     def __init__(self, *args: object, requests: int | None = None) -> None:
         super().__init__(*args)

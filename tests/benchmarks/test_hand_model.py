@@ -94,7 +94,7 @@ def test_a_faulty_answer_is_told_and_can_be_mended(chat, tmp_path, capsys):
         answers = path.with_name("answers.jsonl")
         answers.write_text("yes")
         said = ""
-        while "is not JSON" not in said:
+        while "is not an object" not in said:
             said += capsys.readouterr().out
         answers.write_text(json.dumps({"id": path.stem, "answer": "yes"}))
         assert asked.result().text == "yes"

@@ -45,19 +45,6 @@ def test_rests_grow_until_something_succeeds(seconds):
     assert breaker.resting("key") == ""
 
 
-def test_a_slow_model_rests_for_ten_times_as_long_as_it_takes(task, seconds):
-    """A rest that is over before anything else is done would spare nothing."""
-
-    def slow(_request):
-        seconds.now += 60
-        return "no"
-
-    asker = Asker(ScriptedModel(slow), Meter(None), STATIC, seconds)
-    for _ in range(3):
-        asker.ask(task, user="ann")
-    assert "not asked for 1200 s more" in asker.ask(task, user="ann").degraded
-
-
 def test_a_task_that_a_model_never_answers_well_is_left_alone(task, seconds):
     """After three questions, six full answers, the offline answer comes at once, and says why."""
     model, meter = ScriptedModel(lambda _: "no"), Meter(None)

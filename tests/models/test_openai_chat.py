@@ -196,7 +196,7 @@ def test_a_403_or_404_about_nothing_of_the_kind_may_pass(server, new_client, ref
             new_client(server).chat(REQUEST)
 
 
-@pytest.mark.parametrize("logprob", ["abc", None, float("nan"), 10**400, [1]])
+@pytest.mark.parametrize("logprob", ["abc", None, 10**400, [1]])
 def test_log_probabilities_that_are_no_numbers_are_none(odd, new_client, logprob):
     """The answer comes without them."""
 

@@ -107,11 +107,11 @@ def test_a_list_needs_no_pages_and_may_grow(tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("42 is the answer", "is not JSON"),
-        ("[1]", "is not an object with an 'id' and an 'answer'"),
-        ('{"id": "1", "answer": "42"}', "must be the name of a page without '.md'"),
-        ('{"id": "%s"}', "'answer' must be a text or an object"),
-        ('{"id": "%s", "answer": " "}', "'answer' must be a text or an object"),
+        ("42 is the answer", "is not an object whose 'id'"),
+        ("[1]", "is not an object whose 'id'"),
+        ('{"id": "1", "answer": "42"}', "is the name of a page without '.md'"),
+        ('{"id": "%s"}', "'answer' is a text or an object"),
+        ('{"id": "%s", "answer": " "}', "'answer' is a text or an object"),
         ('{"id": "%s", "answer": "43"}', "has another answer further up: delete one"),
     ],
 )

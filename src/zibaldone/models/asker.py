@@ -52,7 +52,7 @@ class Asker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = None if chat is None else MeteredChat(chat, meter, tokenizer, clock)
-        self._meter, self._clock = meter, clock
+        self._meter = meter
         self._breaker = Breaker(clock)  # by user and task: what one user says breaks nobody else's
 
     @property
@@ -81,7 +81,7 @@ class Asker:
         """
         if self.model is None:
             return TaskAnswer(task.offline(), "", OFFLINE)
-        model, replies, failed, began = self.model, list[ChatReply](), 0, self._clock()
+        model, replies, failed = self.model, list[ChatReply](), 0
 
         def call(request: ChatRequest) -> ChatReply:
             nonlocal failed
@@ -104,8 +104,7 @@ class Asker:
                 raise
             unusable = isinstance(error, BadAnswer) and bool(error.requests)
             if error.requests and not unavailable:
-                took_s = self._clock() - began
-                self._breaker.failed(user, task.name, reason=str(error), times=task.failures, took_s=took_s)
+                self._breaker.failed(user, task.name, reason=str(error), times=task.failures)
             self._meter.record(user, task.view, task.prompt, degraded=1)
             made, degraded, made_by = task.offline(), f"{task.prompt}: {error}", OFFLINE
         else:

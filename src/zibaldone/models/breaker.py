@@ -10,7 +10,6 @@ from zibaldone.core.fork_safety import ForkSafeLock
 
 _PATIENCE = 3  # failures in a row
 _FIRST_REST_S, _LONGEST_REST_S = 30.0, 600.0
-_SHARE = 10  # a rest is at least so many times as long as the failed question took
 _REMEMBERED = 1000  # keys; the oldest are forgotten
 
 
@@ -26,7 +25,6 @@ class _Record:
 class Breaker:
     """Three failures of a key in a row open it for half a minute, then for twice as long each time.
 
-    Where a question takes long to fail, it rests for ten times as long as that.
     After each rest one question is let through; if it succeeds, all is forgotten. Safe for threads.
     """
 
@@ -50,7 +48,7 @@ class Breaker:
                 f" a row, the last of which was: {record.reason}"
             )
 
-    def failed(self, *key: str, reason: str, times: int = 1, took_s: float = 0.0) -> None:
+    def failed(self, *key: str, reason: str, times: int = 1) -> None:
         """Count `times` failures of a key; a trial ends even if it counts for none."""
         with self._lock:
             if not times and key not in self._records:
@@ -62,7 +60,7 @@ class Breaker:
             record.failures += times
             record.reason = reason
             if record.on_trial or (not record.rests and record.failures >= _PATIENCE):
-                rest_s = max(min(_FIRST_REST_S * 2**record.rests, _LONGEST_REST_S), _SHARE * took_s)
+                rest_s = min(_FIRST_REST_S * 2**record.rests, _LONGEST_REST_S)
                 record.rests += 1
                 record.on_trial, record.retry_at = False, self._clock() + rest_s
 

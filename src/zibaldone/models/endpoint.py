@@ -23,15 +23,6 @@ _NO_KEY = "none"  # local servers want none, the SDK wants one
 _MAY_BE_ABOUT_A_PART: Final = (400, 403, 404, 413, 422)
 
 
-class Refused(Exception):
-    """The server refused the request, perhaps for one part of it."""
-
-    def __init__(self, message: str, otherwise: ModelFailed) -> None:
-        super().__init__(message)
-        self.message = message
-        self.otherwise = otherwise  # what it means when it is about no such part
-
-
 class Client:
     """One SDK client per process, with errors of ours."""
 
@@ -79,7 +70,7 @@ class Client:
         timeout_s: float | None = None,
         max_attempts: int | None = None,
     ) -> tuple[Any, int]:
-        """Return (the body as JSON, requests sent). Raises ModelUnavailable, ModelFailed and Refused."""
+        """Return (the body as JSON, requests sent). Raises ModelUnavailable and ModelFailed."""
         sdk, where = self._sdk, self._where
         limit_s = self._timeout_s if timeout_s is None else min(timeout_s, self._timeout_s)
         if limit_s <= 0:
@@ -128,7 +119,7 @@ class Client:
                 self._made = client
             return self._made
 
-    def _of_status(self, error: openai.APIStatusError) -> Exception:
+    def _of_status(self, error: openai.APIStatusError) -> ModelFailed:
         """Build the error for an HTTP status."""
         status = error.status_code
         message = _message(error)
@@ -140,8 +131,9 @@ class Client:
         else:
             advice = _ADVICE.get(status, "the server has a problem of its own")
             failure = ModelUnavailable(f"{self._where} answered {status}, {advice}: {message}")
-        _counted(failure)
-        return Refused(message, failure) if status in _MAY_BE_ABOUT_A_PART else failure
+        if status in _MAY_BE_ABOUT_A_PART:
+            failure.complaint = message
+        return _counted(failure)
 
 
 class _Attempts(threading.local):

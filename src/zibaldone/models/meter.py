@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, select, update
 
 from zibaldone.core.fork_safety import start_anew_in_children
-from zibaldone.core.validation import shown
-from zibaldone.errors import CeilingReached, ClosedMemory, InvalidInput, StorageError
+from zibaldone.core.validation import count
+from zibaldone.errors import CeilingReached, ClosedMemory, StorageError
 from zibaldone.storage.database import Database
 from zibaldone.storage.schema import model_usage as table
 
@@ -37,11 +37,8 @@ class Ceilings:
 
     def __post_init__(self) -> None:
         for ceiling in fields(self):
-            value = getattr(self, ceiling.name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise InvalidInput(
-                    f"{ceiling.name} must be a whole number from 0, or None, not {shown(value)}"
-                )
+            if (value := getattr(self, ceiling.name)) is not None:
+                count(ceiling.name, value, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,39 +172,36 @@ class Meter:
             _logger.warning("usage of models is not written yet: %s", error)
 
     @contextmanager
-    def _stored(self, query: Select[Any] | None) -> Iterator[Sequence[Row[Any]]]:
-        """Rows of the database, with the lock held: what is kept is what they do not have.
+    def _counted(self, *where: ColumnElement[bool], is_wanted: bool = True) -> Iterator[dict[_Key, _Figures]]:
+        """Yield the figures of the database with `where`, and all that it does not have, with the lock held.
 
         No connection is taken with the lock held: the holder of the last one may be waiting for the lock.
         """
         while True:
-            rows: Sequence[Row[Any]] = ()
-            flushes = self._flushes
-            if self._database is not None and query is not None:
+            flushes, rows = self._flushes, list[Row[Any]]()
+            if self._database is not None and is_wanted:
                 with self._database.read() as connection:
-                    rows = connection.execute(query).all()
+                    rows = list(connection.execute(select(table).where(*where)))
             with self._lock:
-                if query is None or flushes == self._flushes:
-                    yield rows
-                    return
+                if is_wanted and flushes != self._flushes:
+                    continue
+                counted: dict[_Key, _Figures] = {
+                    (row.user, row.day, row.view, row.task): Counter({n: getattr(row, n) for n in _FIGURES})
+                    for row in rows
+                }
+                for key, figures in self._kept.items():
+                    counted.setdefault(key, Counter()).update(figures)
+                yield counted
+                return
 
     def usage(self, user: str | None = None) -> list[Usage]:
         """Per user, day, view and task, in that order; of one user or of all."""
-        query = select(table)
-        if user is not None:
-            query = query.where(table.c.user == user)
-        total: dict[_Key, _Figures] = {}
-        with self._stored(query) as rows:
-            for row in rows:
-                key = (row.user, row.day, row.view, row.task)
-                total[key] = Counter({name: getattr(row, name) for name in _FIGURES})
-            for key, figures in self._kept.items():
-                if user is None or key[0] == user:
-                    total.setdefault(key, Counter()).update(figures)
-        return [
-            Usage(key[0], date.fromisoformat(key[1]), key[2], key[3], **{n: figures[n] for n in _FIGURES})
-            for key, figures in sorted(total.items())
-        ]
+        with self._counted(*(() if user is None else (table.c.user == user,))) as counted:
+            return [
+                Usage(key[0], date.fromisoformat(key[1]), key[2], key[3], **{n: figures[n] for n in _FIGURES})
+                for key, figures in sorted(counted.items())
+                if user is None or key[0] == user
+            ]
 
     def total(self, user: str | None = None) -> Usage:
         """Sum the usage of one user, or of all, with view and task "" and today's day."""
@@ -219,23 +213,18 @@ class Meter:
     def _spent_today(self, user: str) -> Iterator[tuple[_Figures, _Figures]]:
         """Yield today's usage of the user and of all users, reserved calls included, with the lock held."""
         today, mine, everybody = self._today(), Counter[str](), Counter[str]()
-        limits, query = self.ceilings, None
+        limits = self.ceilings
         daily = (limits.calls_per_user_per_day, limits.tokens_per_user_per_day, limits.tokens_per_day)
-        if any(limit is not None for limit in daily):
-            sums = (func.coalesce(func.sum(table.c[name]), 0).label(name) for name in _FIGURES)
-            query = select(table.c.user, *sums).where(table.c.day == today).group_by(table.c.user)
-            if limits.tokens_per_day is None:
-                query = query.where(table.c.user == user)
-        with self._stored(query) as rows:
-            costs: list[tuple[str, Mapping[str, int]]] = [
-                *((row.user, {name: getattr(row, name) for name in _FIGURES}) for row in rows),
-                *((key[0], figures) for key, figures in self._kept.items() if key[1] == today),
-                *(
-                    (call.user, {"calls": call.requests or 1, "prompt_tokens": call.tokens})
-                    for call in self._reserved
-                ),
-            ]
-            for whose, figures in costs:
+        where = [table.c.day == today]
+        if limits.tokens_per_day is None:
+            where.append(table.c.user == user)
+        with self._counted(*where, is_wanted=any(limit is not None for limit in daily)) as counted:
+            costs = [(key[0], figures) for key, figures in counted.items() if key[1] == today]
+            under_way = (
+                (call.user, Counter(calls=call.requests or 1, prompt_tokens=call.tokens))
+                for call in self._reserved
+            )
+            for whose, figures in (*costs, *under_way):
                 everybody.update(figures)
                 if whose == user:
                     mine.update(figures)

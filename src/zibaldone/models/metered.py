@@ -9,22 +9,13 @@ from dataclasses import replace
 
 from zibaldone.core.telemetry import model_call
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
-from zibaldone.models.base import (
-    ChatModel,
-    ChatReply,
-    ChatRequest,
-    Tokenizer,
-    TokenLogprob,
-    storable,
-    whole_number,
-)
+from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer, storable, whole_number
 from zibaldone.models.breaker import Breaker
 from zibaldone.models.meter import Meter
 
 _TOKENS_PER_TURN = 8  # what a server's chat format adds; for the ceilings, before the server has counted
 _DEFAULT_ANSWER_TOKENS = 1024
 _MOST_REQUESTS = 5  # for one question under a ceiling of calls
-_FINISHES = ("stop", "length", "refusal")
 
 
 class MeteredChat:
@@ -65,9 +56,8 @@ class MeteredChat:
             requests = 1
             reply: ChatReply | None = None
             try:
-                reply = self._checked(
-                    self._chat.chat(replace(request, max_requests=reserved.requests)), prompt_tokens
-                )
+                given = self._chat.chat(replace(request, max_requests=reserved.requests))
+                reply = self._checked(given, prompt_tokens)
                 requests = reply.attempts
                 span.used(reply.prompt_tokens, reply.completion_tokens)
                 span.note({"zibaldone.task": request.task, "gen_ai.response.finish_reasons": (reply.finish,)})
@@ -103,25 +93,14 @@ class MeteredChat:
             texts.append(json.dumps(request.schema))
         return sum(self._tokenizer.count(texts)) + _TOKENS_PER_TURN * len(texts)
 
-    def _checked(self, reply: object, prompt_tokens: int) -> ChatReply:
-        """Check a reply, repair what can be repaired, and count missing token numbers."""
-        if not isinstance(reply, ChatReply) or not isinstance(reply.text, str):
-            raise ModelFailed(f"{self.name!r} gave {reply!r:.100}, and a ChatReply with a text is wanted")
-        if reply.finish not in _FINISHES:
-            raise ModelFailed(f"{self.name!r} finished with {reply.finish!r}, not one of {_FINISHES}")
+    def _checked(self, reply: ChatReply, prompt_tokens: int) -> ChatReply:
+        """Repair what can be repaired, and count missing token numbers."""
         text = storable(reply.text)
-        logprobs = reply.logprobs
-        if logprobs is not None and not all(isinstance(token, TokenLogprob) for token in logprobs):
-            logprobs = None
-        counted = whole_number(reply.prompt_tokens)
-        completion_tokens = whole_number(reply.completion_tokens)
+        counted, completed = whole_number(reply.prompt_tokens), whole_number(reply.completion_tokens)
         return replace(
             reply,
             text=text,
             prompt_tokens=prompt_tokens if counted is None else counted,
-            completion_tokens=self._tokenizer.count([text])[0]
-            if completion_tokens is None
-            else completion_tokens,
-            logprobs=logprobs,
+            completion_tokens=self._tokenizer.count([text])[0] if completed is None else completed,
             attempts=whole_number(reply.attempts) or 1,
         )

@@ -8,11 +8,11 @@ server does not take, and errors that say what to check.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from zibaldone.core.telemetry import model_call
 from zibaldone.core.validation import count
@@ -27,7 +27,7 @@ from zibaldone.models.base import (
     whole_number,
 )
 from zibaldone.models.embedding import checked
-from zibaldone.models.endpoint import Client, Refused
+from zibaldone.models.endpoint import Client
 from zibaldone.storage.batches import in_chunks
 
 if TYPE_CHECKING:
@@ -100,15 +100,12 @@ class OpenAIChat:
                 response, sent = self._client.call(
                     ask, request.timeout_s, min((most for most in allowed if most is not None), default=None)
                 )
-            except Refused as error:
-                error.otherwise.requests = requests = requests + error.otherwise.requests
-                part = _part_refused(error.message, body)
-                if part is None or requests == request.max_requests:
-                    raise error.otherwise from error.__cause__
-                refused |= {part}
             except ModelFailed as error:
-                error.requests += requests
-                raise
+                error.requests = requests = requests + error.requests
+                part = _part_refused(error.complaint, body)
+                if part is None or requests == request.max_requests:
+                    raise
+                refused |= {part}
             else:
                 self._refused |= refused
                 return _reply(response, requests + sent, request.logprobs)
@@ -172,7 +169,7 @@ class OpenAIEmbedder:
     def dimension(self) -> int:
         """Asks the server when it is neither given nor known. Raises ModelUnavailable and ModelFailed."""
         if self._dimension is None:
-            self._dimension = len(self._embed(["dimension"])[0])
+            self._dimension = self._embed(["dimension"]).shape[1]
         return self._dimension
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -180,7 +177,7 @@ class OpenAIEmbedder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         rows = [row for row, text in enumerate(texts) if text.strip()]
         for some in in_chunks(rows, _TEXTS_PER_REQUEST):
-            raw = np.array(self._embed([texts[row] for row in some]), dtype=np.float64)
+            raw = self._embed([texts[row] for row in some])
             vectors[some] = checked(raw, (len(some), self.dimension), repr(self._model))
         return vectors
 
@@ -188,7 +185,8 @@ class OpenAIEmbedder:
         """Close the connections; the next call opens new ones."""
         self._client.close()
 
-    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
+    def _embed(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """(n, d), as the server gave them."""
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         if self._wanted is not None:
             body["dimensions"] = self._wanted
@@ -196,24 +194,17 @@ class OpenAIEmbedder:
         def ask(sdk: openai.OpenAI, limit_s: float) -> Any:
             return sdk.embeddings.with_raw_response.create(**body, timeout=limit_s)
 
+        with model_call("embeddings", self._model, OpenAIChat.provider):
+            response, _ = self._client.call(ask)
         try:
-            with model_call("embeddings", self._model, OpenAIChat.provider):
-                response, _ = self._client.call(ask)
-        except Refused as error:
-            raise error.otherwise from error.__cause__
-        try:
-            data = sorted(response["data"], key=lambda one: one["index"])
-            places = [one["index"] for one in data]
-            vectors = [[float(number) for number in one["embedding"]] for one in data]
+            data = {int(one["index"]): one["embedding"] for one in response["data"]}
+            vectors = np.array([data[place] for place in range(len(texts))], dtype=np.float64)
+            if vectors.ndim != 2 or not vectors.size:
+                raise ValueError(f"vectors of shape {vectors.shape}")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ModelFailed(
                 f"the server's answer is not one of the embeddings protocol: {error!r}"
             ) from error
-        if places != list(range(len(texts))):
-            raise ModelFailed(f"{self._model!r} gave {len(vectors)} vectors for {len(texts)} texts")
-        lengths = {len(one) for one in vectors}
-        if len(lengths) != 1 or not lengths.isdisjoint({0}):
-            raise ModelFailed(f"{self._model!r} gave vectors of {sorted(lengths)} numbers")
         return vectors
 
 
@@ -311,18 +302,13 @@ def _reply(body: Any, requests: int, logprobs: int | None) -> ChatReply:
 def _tokens(logprobs: Any) -> tuple[TokenLogprob, ...] | None:
     """Parse log-probabilities; None if the server sent none, or something else."""
     try:
-        return tuple(_token(one) for one in logprobs["content"])
+        return tuple(
+            TokenLogprob(
+                token["token"],
+                float(token["logprob"]),
+                tuple((other["token"], float(other["logprob"])) for other in token.get("top_logprobs") or ()),
+            )
+            for token in logprobs["content"]
+        )
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return None
-
-
-def _token(entry: Mapping[str, Any]) -> TokenLogprob:
-    others = tuple((one["token"], _logprob(one)) for one in entry.get("top_logprobs") or ())
-    return TokenLogprob(entry["token"], _logprob(entry), others)
-
-
-def _logprob(entry: Mapping[str, Any]) -> float:
-    value = float(entry["logprob"])
-    if math.isnan(value):
-        raise ValueError("a log-probability that is not a number")
-    return value

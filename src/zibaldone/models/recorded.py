@@ -15,6 +15,7 @@ import re
 import threading
 import uuid
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
@@ -53,7 +54,6 @@ class RecordedModel:
         self.folder = Path(folder)
         self._inner, self._on_miss = inner, on_miss
         self.name = inner.name if inner else "recorded"
-        self._lists: dict[Path, tuple[tuple[int, int], dict[str, ChatReply]]] = {}  # by mtime, size
         self.start_anew()
         start_anew_in_children(self)
         try:
@@ -97,18 +97,10 @@ class RecordedModel:
         if path.exists() and (kept := read_page(path)):
             return kept
         for file in (*sorted(path.parent.glob(_LISTS)), *sorted(self.folder.glob(_LISTS))):
-            if kept := self._listed(file).get(path.stem):
+            now = file.stat()
+            if kept := _read_list(file, now.st_mtime_ns, now.st_size).get(path.stem):
                 return kept
         return None
-
-    def _listed(self, file: Path) -> dict[str, ChatReply]:
-        """Return a list's answers by id, reading it again only if it changed."""
-        now = file.stat()
-        state = (now.st_mtime_ns, now.st_size)
-        known = self._lists.get(file)
-        if known is None or known[0] != state:
-            known = self._lists[file] = state, _read_list(file)
-        return known[1]
 
     def path(self, request: ChatRequest) -> Path:
         """Return the path of a request's page, named by a hash of all that the answer depends on."""
@@ -167,8 +159,9 @@ def read_page(path: Path) -> ChatReply | None:
     return ChatReply(by_hand.strip()) if by_hand.strip() else None
 
 
-def _read_list(file: Path) -> dict[str, ChatReply]:
-    """Read answers by id from a file of JSON lines. Raises InvalidInput, which names the line."""
+@lru_cache(maxsize=64)
+def _read_list(file: Path, _mtime_ns: int, _size: int) -> dict[str, ChatReply]:
+    """Read answers by id from a file of JSON lines, once per state of it. Raises InvalidInput."""
     answers: dict[str, ChatReply] = {}
     for number, line in enumerate(_text_of(file).split("\n"), 1):
         if not line.strip():
@@ -176,18 +169,16 @@ def _read_list(file: Path) -> dict[str, ChatReply]:
         at = f"{str(file)!r}, line {number}"
         try:
             row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"{at} is not JSON ({error}): write one object per line") from error
-        if not isinstance(row, dict):
-            raise InvalidInput(f"{at} is not an object with an 'id' and an 'answer'")
-        own_id, answer = row.get("id"), row.get("answer")
-        if not isinstance(own_id, str) or not _ID.fullmatch(own_id):
-            raise InvalidInput(f"{at}: 'id' must be the name of a page without '.md', not {own_id!r:.80}")
-        if isinstance(answer, dict):
-            answer = json.dumps(answer, ensure_ascii=False)
-        if not isinstance(answer, str) or not answer.strip():
-            raise InvalidInput(f"{at}: 'answer' must be a text or an object, not {answer!r:.80}")
-        kept = ChatReply(storable(answer.strip()))
+            own_id, answer = row["id"], row["answer"]
+            text = json.dumps(answer, ensure_ascii=False) if isinstance(answer, dict) else answer.strip()
+            if not (_ID.fullmatch(own_id) and text):
+                raise ValueError(f"{own_id!r:.80} with the answer {text!r:.80}")
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise InvalidInput(
+                f"{at} is not an object whose 'id' is the name of a page without '.md' and whose 'answer' is"
+                f" a text or an object: {error}"
+            ) from error
+        kept = ChatReply(storable(text))
         if own_id in answers and answers[own_id] != kept:
             raise InvalidInput(f"{at}: {own_id} has another answer further up: delete one of them")
         answers[own_id] = kept

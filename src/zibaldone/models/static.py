@@ -14,12 +14,11 @@ import mmap
 import re
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,8 @@ from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Vectors
 from zibaldone.models.byte_pairs import BytePairs
 from zibaldone.models.embedding import unit
-from zibaldone.text.purgeable_cache import emptied
+from zibaldone.text.purgeable_cache import remembered
 
-V = TypeVar("V")
 FAMILY = "wordllama-l2_supercat_256"  # with which the name of every such embedder begins
 _OWN = Path(__file__).with_name("wordllama")  # of a wheel: see tools/hatch_build.py
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -61,9 +59,8 @@ class StaticEmbedder:
                 f"cannot read the embedder's files in {str(folder)!r} ({error}):"
                 " pip install --force-reinstall zibaldone"
             ) from error
-        self._pieces = _Known(self._ids_of_piece)
-        self._words = _Known(self._ids_of_word)
-        self._counts = _Known(lambda word: len(self._words[word]))
+        self._piece = remembered(_MOST_PIECES)(self._ids_of_piece)
+        self._word = remembered(_MOST_PIECES)(self._ids_of_word)
 
     @cached_property
     def name(self) -> str:
@@ -93,8 +90,7 @@ class StaticEmbedder:
         return [self._count(text) for text in texts]
 
     def _count(self, text: str) -> int:
-        words = _words(text)
-        return sum(map(len, self._tokens(text)) if words is None else map(self._counts.__getitem__, words))
+        return sum(map(len, self._tokens(text)))
 
     def _ids_of_piece(self, piece: str) -> tuple[int, ...]:
         """Token ids of a piece; of a very long one the beginning stands for the rest: time is bounded."""
@@ -105,13 +101,13 @@ class StaticEmbedder:
     def _ids_of_word(self, word: str) -> tuple[int, ...]:
         """Token ids of a word and of the space before it."""
         pieces = _PIECE.findall(word if word[0] == "\n" else " " + word)
-        return tuple(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
+        return tuple(chain.from_iterable(map(self._piece, pieces)))
 
     def _tokens(self, text: str) -> Iterable[Sequence[int]]:
         """Ids of a text's tokens, piece by piece: a word is tokenized once, however often it comes."""
         words = _words(text)
         if words is not None:
-            return map(self._words.__getitem__, words)
+            return map(self._word, words)
         return chain.from_iterable(
             [(self._marks[part],)] if part in self._marks else self._of_pieces(part)
             for part in _SPECIAL.split(text)
@@ -119,7 +115,7 @@ class StaticEmbedder:
         )
 
     def _of_pieces(self, text: str) -> Iterable[Sequence[int]]:
-        return map(self._pieces.__getitem__, _PIECE.findall(" " + text))
+        return map(self._piece, _PIECE.findall(" " + text))
 
 
 def _words(text: str) -> list[str] | None:
@@ -161,33 +157,6 @@ def _table_in(mapped: mmap.mmap) -> npt.NDArray[np.float16]:
     rows, columns = entry["shape"]
     numbers = np.frombuffer(mapped, "<f2", rows * columns, begin + entry["data_offsets"][0])
     return numbers.reshape(rows, columns)
-
-
-class _Known(dict[str, V]):
-    """A cache of values by text, computed on first access and emptied when something is forgotten."""
-
-    __slots__ = ("__weakref__", "_make")
-
-    def __init__(self, make: Callable[[str], V]) -> None:
-        super().__init__()
-        self._make = make
-        emptied(self)
-
-    def __missing__(self, text: str) -> V:
-        if len(self) >= _MOST_PIECES:
-            self.clear()
-        made = self[text] = self._make(text)
-        return made
-
-    def cache_clear(self) -> None:
-        """Empty the cache."""
-        self.clear()
-
-    def __hash__(self) -> int:  # type: ignore[override] # the registry of caches knows it by what it is, not by what is in it
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 _lock = threading.Lock()

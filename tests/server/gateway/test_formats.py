@@ -57,8 +57,9 @@ def test_a_text_for_input_is_a_turn(as_ann, gateway, upstream, told, logged):
     """Responses take one in place of a list."""
     told(FACT)
     as_ann(RESPONSES, gateway).ask("Who is my dentist?", stream=False)
-    assert FACT in upstream.last.json["input"]
-    assert upstream.last.json["input"].endswith("\n\nWho is my dentist?")
+    (sent,) = upstream.last.json["input"]
+    assert FACT in sent["content"]
+    assert sent["content"].endswith("\n\nWho is my dentist?")
     assert said(logged(session="s")) == [("user", "Who is my dentist?"), ("assistant", "Noted.")]
 
 

@@ -198,12 +198,12 @@ REFUSAL = Reply(status=429, error={"error": {"message": "Not now.", "type": "som
 
 
 @pytest.mark.parametrize(("fault", "status"), [(REFUSAL, 429), (Reply("Dr. Moss.", break_after=0), 502)])
-def test_a_later_round_that_fails(client, stream, upstream, told, logged, fault, status):
-    """The client, which has nothing yet, gets a refusal as it is, or a gateway's error, and may try again."""
+def test_a_later_round_that_fails(client, upstream, told, logged, fault, status):
+    """The client gets a refusal as it is, or a gateway's error, and may try again."""
     told(FACT)
     upstream.replies(Reply("", calls=[search(1)]), fault)
     with pytest.raises((openai.APIStatusError, anthropic.APIStatusError)) as caught:
-        client.ask([QUESTION], stream=stream)
+        client.ask([QUESTION], stream=False)
     assert caught.value.status_code == status
     if fault is REFUSAL:
         assert "Not now." in str(caught.value)
@@ -351,19 +351,13 @@ def test_requests_that_cannot_have_the_tool_go_on_as_they_are(gateway, upstream,
 
 
 def test_what_the_client_says_of_its_tools_stays(gateway, upstream):
-    """Its choice, its own tools to the byte, and whether they may be called at once."""
-    own = '[ {"type":"function", "function":{"name":"weather","x":1.50}} ]'
-    body = (
-        '{"model":"fake","messages":[{"role":"user","content":"Hello."}], "tool_choice": "required",'
-        f'"parallel_tool_calls":false, "tools":{own},"response_format":{{"type":"json_object"}}}}'
-    )
-    headers = {"X-Memory-User": "ann", "X-Memory-Mode": "tool"}
-    httpx2.post(f"{gateway}/v1/chat/completions", content=body, headers=headers)
-    sent = upstream.last.body.decode()
-    end = body.index(own) + len(own) - 1
-    assert sent.startswith(body[:end])
-    assert sent.endswith(body[end:])
-    assert [tool["function"]["name"] for tool in upstream.last.json["tools"]] == ["weather", "search_memory"]
+    """Its choice, its own tools, and whether they may be called at once."""
+    own = {"type": "function", "function": {"name": "weather", "x": 1.5}}
+    more = {"tool_choice": "required", "parallel_tool_calls": False, "tools": [own]}
+    post(gateway, CHAT, **more)
+    *tools, ours = upstream.last.json.pop("tools")
+    assert (tools, ours["function"]["name"]) == ([own], "search_memory")
+    assert {name: upstream.last.json[name] for name in more} == {**more, "tools": [own, ours]}
 
 
 def test_a_memory_that_fails_leaves_the_model_without_it(client, stream, upstream, told, monkeypatch):

@@ -105,9 +105,7 @@ class ResponsesWire(Wire):
         given = {"model": "fake", "input": history, **options}
         if stream:
             with self.client.responses.stream(**given) as events:
-                numbers = [event.sequence_number for event in events]
                 answer = events.get_final_response()
-                assert numbers == sorted(set(numbers))
         else:
             answer = self.client.responses.create(**given)
         assert all(tool.name != "search_memory" for tool in answer.tools)

@@ -1,10 +1,9 @@
 """Recognition of requests that a client program makes for itself: titles, tags or summaries.
 
 They go to the same model under the same user and session as the conversation, but nobody said their words.
-They are recognized by their beginning: an instruction of a known coding agent or chat interface, or a first
-turn that asks for a title before any answer; later a person may have asked for one. Nothing else tells them:
-headers, metadata, model and session are those of the conversation; a title is asked for beside its first
-turn, before anything is stored; and a summary comes after the whole history, with all tools, as a turn does.
+Nothing but these words tells them: headers, metadata, model and session are those of the conversation. They
+are recognized by the beginning of an instruction of a known coding agent or chat interface: of the last turn
+(summaries, which come after the whole history), or of anything before the first answer (titles and tags).
 """
 
 from __future__ import annotations
@@ -14,24 +13,18 @@ from collections.abc import Iterator
 
 from starlette.datastructures import Headers
 
-from zibaldone.server.gateway.json_body import JsonObject, mapping, sequence, text
-from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.gateway.json_body import mapping, sequence, text
+from zibaldone.server.gateway.wire import Wire
 
-_PROGRAMS = ("system", "developer")
 _SUBAGENT_HEADERS = ("x-claude-code-agent-id", "x-openai-subagent")
-_TITLE = (
+_FIRST = re.compile(
     r"\s*(?:you are a title generator\b"
-    r"|(?:please )?(?:generate|write|create|provide|suggest|produce)\b[^.\n]{{0,80}}\btitle\b[^.]{{0,120}}"
-    r"\b{what}\s*(?:[.,:\n]|\Z))"
+    r"|(?:please )?(?:generate|write|create|provide|suggest|produce)\b[^.\n]{0,80}\btitle\b[^.]{0,120}"
+    r"\b(?:this (?:\w+ )?|the (?:following )?)(?:conversation|session)\s*(?:[.,:\n]|\Z)"
+    r"|### Task:\s(?s:.*)(?:<chat_history>|### Chat History))",
+    re.IGNORECASE,
 )
-_PROGRAM_S_TITLE = re.compile(
-    _TITLE.format(what=r"(?:this|the|our) (?:\w+ )?(?:conversation|session|chat|thread)"), re.IGNORECASE
-)
-_FIRST_TURN_S_TITLE = re.compile(
-    _TITLE.format(what=r"(?:this|the) (?:following )?conversation"), re.IGNORECASE
-)
-_CHORE = re.compile(r"\s*### Task:\s.*(?:<chat_history>|### Chat History)", re.DOTALL)
-_LAST_TURN = re.compile(  # to summarize a conversation, or to guess the user's next words
+_LAST = re.compile(  # to summarize a conversation, or to guess the user's next words
     r"\s*(?:(?:critical: respond with text only\b(?s:.{0,2000}?))?"
     r"your task is to create a detailed summary of"
     r" (?:the conversation so far|this conversation\.|the recent portion of the conversation)"
@@ -42,24 +35,18 @@ _LAST_TURN = re.compile(  # to summarize a conversation, or to guess the user's 
 )
 
 
-def is_client_task(wire: WireFormat, body: JsonObject) -> bool:
+def is_client_task(wire: Wire) -> bool:
     """True if a request is a task of the client program."""
-    elements = [mapping(element) for element in wire.elements(body)]
-    turns = [list(_texts(element.get("content"))) for element in elements if element.get("role") == "user"]
-    last = turns[-1] if turns else []
-    if any(_LAST_TURN.match(words) for words in last):
+    turns = [mapping(element) for element in wire.given]
+    users = [turn.get("content") for turn in turns if turn.get("role") == "user"]
+    if any(map(_LAST.match, _texts(users[-1:]))):
         return True
-    goes_on = wire.continues(body) or wire.conversation(body)
-    if body["tools"] or goes_on or any(element.get("role") == "assistant" for element in elements):
+    goes_on = wire.continues or wire.conversation or any(turn.get("role") == "assistant" for turn in turns)
+    if wire.body.get("tools") or goes_on:
         return False
-    program = [*_texts(body["system"]), *_texts(body["instructions"])]
-    for element in elements:
-        if element.get("role") in _PROGRAMS:
-            program += _texts(element.get("content"))
-    first = turns[0] if turns else []
-    return any(map(_PROGRAM_S_TITLE.match, program)) or any(
-        _FIRST_TURN_S_TITLE.match(words) or _CHORE.match(words) for words in first
-    )
+    program = [turn.get("content") for turn in turns if turn.get("role") in ("system", "developer")]
+    contents = [wire.body.get("system"), wire.body.get("instructions"), *program, *users[:1]]
+    return any(map(_FIRST.match, _texts(contents)))
 
 
 def is_subagent(headers: Headers) -> bool:
@@ -70,9 +57,10 @@ def is_subagent(headers: Headers) -> bool:
     return any(name in headers for name in _SUBAGENT_HEADERS)
 
 
-def _texts(content: object) -> Iterator[str]:
-    """Yield the texts of a content, a string or a list of parts."""
-    if isinstance(content, str):
-        yield content
-    for part in sequence(content):
-        yield text(mapping(part).get("text"))
+def _texts(contents: list[object]) -> Iterator[str]:
+    """Yield the texts of contents, strings or lists of parts."""
+    for content in contents:
+        if isinstance(content, str):
+            yield content
+        for part in sequence(content):
+            yield text(mapping(part).get("text"))

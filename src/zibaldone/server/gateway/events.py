@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 DONE = b"[DONE]"  # the data of the last event of a chat completion
@@ -12,27 +11,13 @@ _END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE = re.compile(rb"\r\n|\n|\r")
 
 
-class EventSplitter:
-    """Splits a stream into events, wherever its chunks were cut."""
-
-    def __init__(self) -> None:
-        self._pending = b""
-        self._looked = 0  # position before which no event ends
-
-    def events(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the events completed by a chunk, each with its final empty line."""
-        self._pending += chunk
-        start = 0
-        while match := _END.search(self._pending, max(self._looked, start)):
-            yield self._pending[start : match.end()]
-            start = match.end()
-        self._pending = self._pending[start:]
-        self._looked = max(len(self._pending) - 3, 0)
-
-    def rest(self) -> bytes:
-        """Return and drop the bytes after the last complete event."""
-        rest, self._pending = self._pending, b""
-        return rest
+def complete(rest: bytes, chunk: bytes) -> tuple[list[bytes], bytes]:
+    """Return the events that a chunk completes, each with its final empty line, and the new rest."""
+    data, events, start = rest + chunk, [], 0
+    for end in _END.finditer(data, max(len(rest) - 3, 0)):
+        events.append(data[start : end.end()])
+        start = end.end()
+    return events, data[start:]
 
 
 def event_data(event: bytes) -> bytes:

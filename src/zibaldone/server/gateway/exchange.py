@@ -19,14 +19,12 @@ from zibaldone.log.filters import Filter
 from zibaldone.recall.lookup import Lookup
 from zibaldone.recall.result import Recall
 from zibaldone.server.border import read_apart
-from zibaldone.server.gateway.json_body import JsonObject
 from zibaldone.server.gateway.loops import LoopRecalls, MessageCache, loop_key
 from zibaldone.server.gateway.recording import Admitted, Recorder
 from zibaldone.server.gateway.report import MemoryReport
-from zibaldone.server.gateway.rounds import HiddenTurn, Rounds
-from zibaldone.server.gateway.scope import MEMBER, MemoryOptions, MemoryScope, derived_session
+from zibaldone.server.gateway.scope import MemoryOptions, MemoryScope, derived_session
 from zibaldone.server.gateway.turns import WireTurn, as_partial
-from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.gateway.wire import HiddenTurn, Wire
 from zibaldone.server.live import Live, LiveRequest
 from zibaldone.server.memory_pool import MemoryPool
 from zibaldone.server.metrics import Metrics
@@ -42,7 +40,6 @@ _AT_ONCE, _AT_ONCE_WAITING = 1, 4
 _SEARCH_S = 3.0  # for a search by the model
 _SEARCH_TOKENS = 1500
 _LATE_S = 5.0  # for which a recall past its deadline that still runs holds up the next ones
-_MOST_LATE = 16  # recalls past their deadline that may still run; then no more are begun
 _logger = logging.getLogger(__name__)
 
 
@@ -83,11 +80,8 @@ class GatewayServices:
         self.recorder = Recorder(memory)
         self.loops = LoopRecalls(memory)
         self.hidden: MessageCache[HiddenTurn] = MessageCache(memory)  # by the first call that a client got
-        self.renamed: MessageCache[str] = MessageCache(
-            memory
-        )  # answers' ids at the upstream, by the clients'
+        self.renamed: MessageCache[str] = MessageCache(memory)  # upstream's ids of answers, by clients' ids
         self.background = BackgroundTasks()
-        self.late: set[asyncio.Task[Recall]] = set()  # recalls past their deadline that still run
         at_once = _AT_ONCE if memory.admin.is_embedded else _AT_ONCE_WAITING
         processes = memory.size if isinstance(memory, MemoryPool) else 1
         self._slots = [asyncio.Semaphore(at_once) for _ in range(processes)]
@@ -102,46 +96,42 @@ class GatewayExchange:
     """One request and its answer."""
 
     services: GatewayServices
-    wire: WireFormat
-    body: JsonObject
+    wire: Wire
+    size: int  # of the body, in bytes
     scope: MemoryScope
     options: MemoryOptions
     read_only: bool
     report: MemoryReport = field(default_factory=MemoryReport)
-    rounds: Rounds = field(init=False)  # of the answer
     admitted: Admitted = field(init=False)  # set by `admit`
     live: LiveRequest = field(init=False)  # likewise
+    _began: float = field(default_factory=time.perf_counter)
     _storing: asyncio.Task[str] | None = None
     _is_recorded: bool = False
 
-    def __post_init__(self) -> None:
-        self.rounds = self.wire.rounds(self.body)
-
-    def answer_so_far(self) -> list[WireTurn]:
-        """Return the turns that the rounds have read up to now."""
-        return self.wire.answer(self.rounds.answer())
-
-    async def admit(self) -> str:
-        """Return the body for the upstream with the recalled text, and begin to store the new turns."""
-        began = time.perf_counter()
-        turns = await read_apart(len(self.body.text), self.wire.turns, self.body)
+    async def admit(self) -> dict[str, Any]:
+        """Return the members of the body that recalled text changes."""
+        turns = await read_apart(self.size, self.wire.turns)
         self.admitted = self._admitted(turns)
         self.report.session = self.admitted.session
-        replaced = {}
         if self.options.enable_retrieval and self.options.mode is not MemoryMode.TOOL:
-            replaced = await self._recalled(turns)
+            return await self._recalled(turns)
+        return {}
+
+    def begin_storing(self) -> None:
+        """Begin to store the new turns, when the request for the upstream is ready."""
         if self.options.enable_writeback and not self.read_only:
             self._storing = self.services.background.start(self._store())
-        elif self.read_only and self.options.enable_writeback:
+        elif self.options.enable_writeback:
             self.report.reasons.append("this key may only read: nothing is stored")
-        self.report.ms = (time.perf_counter() - began) * 1000
+        self.report.ms = (time.perf_counter() - self._began) * 1000
         self.live = self.report.as_live(self.admitted.stored)
         self.services.live.add(self.scope.user, self.live)
-        return self.body.rewritten(replaced, removed=[MEMBER]) if replaced else without_member(self.body)
 
-    async def record(self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool) -> None:
-        """Store the answer; a failure, or that it takes long, goes into the report."""
-        task = self._begin_recording(answer, answer_id, is_partial=is_partial)
+    async def record(
+        self, answer: Sequence[WireTurn] = (), answer_id: str | None = None, *, is_partial: bool = False
+    ) -> None:
+        """Store the answer, or the question alone; a failure, or that it takes long, goes into the report."""
+        task = self.begin_recording(answer, answer_id, is_partial=is_partial)
         if task is None:
             return
         done, _ = await asyncio.wait([task], timeout=_WRITE_S)
@@ -150,18 +140,10 @@ class GatewayExchange:
         elif (error := task.exception()) is not None:
             self._degrade("write_failed", f"not stored: {reason(error)}")
 
-    async def record_question(self) -> None:
-        """Store the request's own turns, if no answer comes; a failure goes into the report."""
-        await self.record((), None, is_partial=False)
-
-    def leave(self, answer: Sequence[WireTurn]) -> None:
-        """Store the answer so far in the background, after the client or the upstream has gone."""
-        self._begin_recording(answer, None, is_partial=True)
-
-    def _begin_recording(
-        self, answer: Sequence[WireTurn], answer_id: str | None, *, is_partial: bool
+    def begin_recording(
+        self, answer: Sequence[WireTurn], answer_id: str | None = None, *, is_partial: bool
     ) -> asyncio.Task[None] | None:
-        """Begin to store the answer; None if that was done, or nothing is to be stored."""
+        """Begin to store the answer in the background; None if that was done, or nothing is to be stored."""
         if self._is_recorded or self._storing is None:
             return None
         self._is_recorded = True
@@ -180,11 +162,11 @@ class GatewayExchange:
             await self.services.recorder.store_answer(self.admitted, leaf, turns, answer_id)
 
     def _admitted(self, turns: Sequence[WireTurn]) -> Admitted:
-        previous = self.wire.continues(self.body)
+        previous = self.wire.continues
         earlier = self.services.recorder.answer(self.scope, previous) if previous else None
         session = (
             self.scope.session
-            or self.wire.conversation(self.body)
+            or self.wire.conversation
             or (earlier[0] if earlier else None)
             or self.scope.client_session
             or derived_session(turns)
@@ -196,7 +178,7 @@ class GatewayExchange:
             after=earlier[1] if earlier and earlier[0] == session else None,
         )
 
-    async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, str]:
+    async def _recalled(self, turns: Sequence[WireTurn]) -> dict[str, Any]:
         """Recall for the last user turn; returns the changed members of the body, if any."""
         last = next((k for k in reversed(range(len(turns))) if turns[k].message.role == "user"), None)
         if last is None:
@@ -210,8 +192,7 @@ class GatewayExchange:
             self._degrade("shared_missing", f"not recalled: {', '.join(recalled.trace.missing)}")
         if not recalled:
             return {}
-        given = (self.body, asking.place, recalled.quoted())
-        return dict(await read_apart(len(self.body.text), self.wire.with_memory, *given))
+        return self.wire.with_memory(asking.place, recalled.quoted())
 
     async def look_up(self, lookup: Lookup, narrowed: Filter, shown: frozenset[int]) -> Recall | None:
         """Search for the model, without the passages it has seen; None if the search fails or is late."""
@@ -262,9 +243,6 @@ class GatewayExchange:
         None, with a report, if it fails or is late.
         """
         services, loop = self.services, asyncio.get_running_loop()
-        if len(services.late) >= _MOST_LATE:
-            self._degrade("recall_busy", "nothing recalled: earlier recalls still run")
-            return None
         slots = services.slots(self.scope.user)
         deadline = loop.time() + limit_s
         too_late = f"nothing recalled within {limit_s * 1000:g} ms"
@@ -278,9 +256,6 @@ class GatewayExchange:
             task = services.background.start(work(deadline))
             services.background.start(_hold(slots, task, deadline + _LATE_S - loop.time()))
             done, _ = await asyncio.wait([task], timeout=deadline - loop.time())
-        if not done:
-            services.late.add(task)
-            task.add_done_callback(services.late.discard)
         error = task.exception() if done else None
         if not done or isinstance(error, RecallGivenUp):
             self._degrade("recall_timeout", too_late)
@@ -306,8 +281,3 @@ async def _hold(slots: asyncio.Semaphore, task: asyncio.Task[Recall], most_s: fl
     """Keep a slot until the recall in it has ended, for `most_s` at most."""
     await asyncio.wait([task], timeout=most_s)
     slots.release()
-
-
-def without_member(body: JsonObject) -> str:
-    """Return the body without the member for memory; unchanged if it has none."""
-    return body.rewritten({}, removed=[MEMBER]) if MEMBER in body else body.text

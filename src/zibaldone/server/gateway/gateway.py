@@ -21,23 +21,22 @@ from zibaldone.server.gateway.anthropic import AnthropicMessages
 from zibaldone.server.gateway.chat import ChatCompletions
 from zibaldone.server.gateway.client_task import is_client_task, is_subagent
 from zibaldone.server.gateway.events import DONE, event_body, event_data, with_data
-from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices, without_member
-from zibaldone.server.gateway.json_body import NotAnObject, dumped, encoded, mapping, read_object, text
+from zibaldone.server.gateway.exchange import GatewayExchange, GatewayServices
+from zibaldone.server.gateway.json_body import NotAnObject, encoded, mapping, read_object, text
 from zibaldone.server.gateway.report import MemoryReport, MemoryStatus
 from zibaldone.server.gateway.responses import Responses
-from zibaldone.server.gateway.scope import memory_options, memory_scope
+from zibaldone.server.gateway.scope import MEMBER, memory_options, memory_scope
 from zibaldone.server.gateway.tool_loop import ToolLoop, tool_loop
 from zibaldone.server.gateway.upstream import (
     Content,
     UpstreamAnswer,
     UpstreamClient,
     media_type,
-    reading,
     relayed,
     split,
     whole,
 )
-from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.gateway.wire import Wire
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
 from zibaldone.server.problems import Problem
@@ -69,11 +68,10 @@ class Gateway:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the three formats, and one for everything else."""
-        formats: list[WireFormat] = [ChatCompletions(), Responses(), AnthropicMessages()]
         return [
             *(
                 Route(_PREFIX + wire.path + end, partial(self._serve, wire), methods=["POST"])
-                for wire in formats
+                for wire in (ChatCompletions, Responses, AnthropicMessages)
                 for end in ("", "/")
             ),
             _AllOthers(_PREFIX + "/{path:path}", self._pass_through, methods=_METHODS),
@@ -88,69 +86,70 @@ class Gateway:
             await self._services.background.drain(_DRAIN_S)
             await self._upstream.close()
 
-    async def _serve(self, wire: WireFormat, request: Request) -> Response:
+    async def _serve(self, format_: type[Wire], request: Request) -> Response:
         data = await request.body()
         headers = request.headers
         try:
             body = await read_apart(len(data), read_object, data)
+            plain = data if MEMBER not in body else await read_apart(len(data), encoded, _without(body))
         except NotAnObject:
-            return await self._relay(request, wire.path, data, _off("the body is no JSON object"))
+            return await self._relay(request, format_.path, data, _off("the body is no JSON object"))
+        wire = format_(_without(body))
         principal: Principal = request.state.principal
         options = memory_options(headers, body, principal.memory_mode or self._mode)
         if is_subagent(headers):
             options = options.model_copy(update={"enable_writeback": False})
         scope = memory_scope(principal, headers, body, options)
-        off = ""
+        report = None
         if scope is None:
-            off = "nobody says whose memory"
+            report = _off("nobody says whose memory")
         elif not (options.enable_retrieval or options.enable_writeback):
-            off = "the request wants none"
-        elif is_client_task(wire, body):
-            off = "a task of the client's own, no turn"
-        if scope is None or off:
-            return await self._relay(request, wire.path, encoded(without_member(body)), _off(off))
-        if principal.is_presumed:
+            report = _off("the request wants none")
+        elif is_client_task(wire):
+            report = _off("a task of the client's own, no turn")
+        elif principal.is_presumed:
             self._services.metrics.degraded("keys_unknown")
             report = MemoryReport(MemoryStatus.DEGRADED, [_KEYS_UNKNOWN])
-            return await self._relay(request, wire.path, encoded(without_member(body)), report)
-        exchange = GatewayExchange(
-            self._services,
-            wire,
-            body,
-            scope,
-            options,
-            principal.read_only,
-        )
-        content = await exchange.admit()
-        loop = await tool_loop(exchange, content)
+        if scope is None or report is not None:
+            return await self._relay(request, wire.path, plain, report)
+        exchange = GatewayExchange(self._services, wire, len(data), scope, options, principal.read_only)
+        changed = await exchange.admit()
+        loop = await tool_loop(exchange, {**wire.body, **changed})
         try:
-            return await self._answering(request, exchange, encoded(content), loop)
+            if loop is not None:
+                plain = await loop.content()
+            elif changed:
+                plain = await read_apart(len(data), encoded, {**wire.body, **changed})
+        except NotAnObject:
+            return await self._relay(request, wire.path, plain, _off("the body is nested too deeply"))
+        exchange.begin_storing()
+        try:
+            return await self._answering(request, exchange, plain, loop)
         except Problem:
-            await exchange.record_question()
+            await exchange.record()
             raise
 
     async def _answering(
         self, request: Request, exchange: GatewayExchange, content: bytes, loop: ToolLoop | None
     ) -> Response:
         """Answer the client; after an error or an unreadable answer, only the question is stored."""
-        wire, report = exchange.wire, exchange.report
-        send = partial(self._send, request, wire.path, plain=True)
+        report = exchange.report
+        send = partial(self._send, request, exchange.wire.path, plain=True)
         again = partial(send, is_again=True)
-        response = await unless_gone(request, send(content if loop is None else loop.content))
+        response = await unless_gone(request, send(content))
         if loop is not None and response.is_success and media_type(response) == "application/json":
             response = await unless_gone(request, loop.settled(response, again))
         kind = media_type(response)
         if not (response.is_success and kind in ("application/json", "text/event-stream")):
-            await exchange.record_question()
+            await exchange.record()
             if response.is_success:
                 report.degrade("the upstream's answer is neither JSON nor a stream of events")
             return _passed(response, report)
         if kind == "application/json":
-            return await _whole(response, exchange, wire)
+            return await _whole(response, exchange)
         events = split(response) if loop is None else loop.events(response, again)
         stream = _answered(response, events, exchange)
-        begun = stream if loop is None else await unless_gone(request, _begun(stream))
-        return _Stream(begun, response.status_code, _pairs(response, report, changed=True))
+        return _Stream(stream, response.status_code, _pairs(response, report, changed=True))
 
     async def _pass_through(self, request: Request) -> Response:
         headers = request.headers
@@ -183,38 +182,30 @@ class _AllOthers(Route):
         return (Match.NONE, {}) if is_own else super().matches(scope)
 
 
-async def _begun(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Return the stream after its first item has come. Raises what it raises until then."""
-    with reading():
-        first = await anext(stream, b"")
-
-    async def all_of_it() -> AsyncIterator[bytes]:
-        async with aclosing(stream):  # type: ignore[type-var] # a generator
-            yield first
-            async for data in stream:
-                yield data
-
-    return all_of_it()
+def _without(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request's body without the member for memory."""
+    return {name: value for name, value in body.items() if name != MEMBER}
 
 
-async def _whole(response: UpstreamAnswer, exchange: GatewayExchange, wire: WireFormat) -> Response:
+async def _whole(response: UpstreamAnswer, exchange: GatewayExchange) -> Response:
     """Answer with a whole response, stored before the client gets it."""
     data = await whole(response)
     report = exchange.report
     try:
-        body = read_object(data)
-    except NotAnObject:
-        report.degrade("the upstream's answer is no JSON object")
-    else:
-        answer = {member.name: member.value for member in body.members}
+        answer = read_object(data)
         status = text(answer.get("status"))
         if status in _LATER:
             report.degrade("the answer comes later: it will not be stored")
-        turns, answer_id = wire.answer(answer), text(answer.get("id")) or None
+        turns, answer_id = exchange.wire.turns_of(answer), text(answer.get("id")) or None
         await exchange.record(turns, answer_id, is_partial=status == "failed")
         if exchange.options.report:
-            data = encoded(body.rewritten({"memory": dumped(report.body())}))
-    return _Whole(data, response.status_code, _pairs(response, report, changed=True))
+            data = encoded({**answer, MEMBER: report.body()})
+    except NotAnObject:
+        report.degrade("the upstream's answer is no JSON object")
+    headers = [*_pairs(response, report, changed=True), ("content-length", str(len(data)))]
+    whole_answer = Response(data, response.status_code)
+    whole_answer.raw_headers = _raw(headers)
+    return whole_answer
 
 
 async def _answered(
@@ -222,7 +213,7 @@ async def _answered(
 ) -> AsyncIterator[bytes]:
     """Yield the events of an answer as they come; before the last one, the answer is stored."""
     is_over = is_broken = False
-    rounds = exchange.rounds
+    wire = exchange.wire
     try:
         async for events in source:
             passed = b""
@@ -230,24 +221,24 @@ async def _answered(
                 data = b"" if is_over else event_data(event)
                 body = event_body(data)
                 if body is not None:
-                    if not rounds.is_offered:  # else the tool loop has added it
-                        rounds.add(body)
+                    if not wire.is_offered:  # else the tool loop has added it
+                        wire.add(body)
                     failed = body.get("type") == "response.failed"
                     is_broken = is_broken or failed or body.get("error") is not None
-                is_over = is_over or data == DONE or (body is not None and exchange.wire.is_end(body))
+                is_over = is_over or data == DONE or (body is not None and wire.is_end(body))
                 if data and is_over:
                     if passed:
                         yield passed
                         passed = b""
-                    await exchange.record(exchange.answer_so_far(), _answer_id(body), is_partial=is_broken)
-                    yield _last_event(event, data, exchange)
+                    await exchange.record(wire.so_far(), _answer_id(body), is_partial=is_broken)
+                    yield _last_event(event, body, exchange)
                 else:
                     passed += event
             if passed:
                 yield passed
-        await exchange.record(exchange.answer_so_far(), None, is_partial=True)  # there was no end event
+        await exchange.record(wire.so_far(), is_partial=True)  # there was no end event
     finally:
-        exchange.leave(exchange.answer_so_far())
+        exchange.begin_recording(wire.so_far(), is_partial=True)
         await source.aclose()  # type: ignore[attr-defined] # a generator
         await response.aclose()
 
@@ -257,11 +248,11 @@ def _answer_id(body: Mapping[str, Any] | None) -> str | None:
     return None if body is None else text(mapping(body.get("response")).get("id")) or None
 
 
-def _last_event(event: bytes, data: bytes, exchange: GatewayExchange) -> bytes:
+def _last_event(event: bytes, body: Mapping[str, Any] | None, exchange: GatewayExchange) -> bytes:
     report = exchange.report
-    if not exchange.options.report or event_body(data) is None:
+    if not exchange.options.report or body is None:
         return event
-    return with_data(event, encoded(exchange.wire.with_report(read_object(data), dumped(report.body()))))
+    return with_data(event, encoded(exchange.wire.with_report(body, report.body())))
 
 
 def _off(reason: str) -> MemoryReport:
@@ -289,12 +280,6 @@ def _passed(response: UpstreamAnswer, report: MemoryReport | None) -> Response:
 
 def _raw(headers: Pairs) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
-
-
-class _Whole(Response):
-    def __init__(self, content: bytes, status: int, headers: Pairs) -> None:
-        super().__init__(content, status)
-        self.raw_headers = [*_raw(headers), (b"content-length", str(len(content)).encode())]
 
 
 class _Stream(StreamingResponse):

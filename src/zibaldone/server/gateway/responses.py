@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from zibaldone.server.gateway.json_body import (
-    JsonObject,
-    Splice,
-    dumped,
-    index,
-    mapping,
-    object_at,
-    put_before,
-    sequence,
-    text,
-)
-from zibaldone.server.gateway.rounds import FUNCTION, TOOL, HiddenTurn, ListedRounds, Rounds
-from zibaldone.server.gateway.wire import WireFormat
+from zibaldone.server.gateway.json_body import index, mapping, sequence, text
+from zibaldone.server.gateway.wire import FUNCTION, TOOL, HiddenTurn, Json, ListedWire, changed_event
 
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -28,83 +17,59 @@ _DELTAS = (".output_text.delta", ".refusal.delta", "_arguments.delta", "_call_in
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
 
 
-class Responses(WireFormat):
-    """POST /v1/responses."""
+class Responses(ListedWire):
+    """POST /v1/responses. A round is one list of items."""
 
     path = "/responses"
     list_name = "input"
     text_part = "input_text"
+    offer: ClassVar[Json] = {"type": "function", **FUNCTION, "strict": False}
+    good_ends = ("completed",)
+    place_name = "output_index"
+    parts_name = "output"
+    thoughts = ("reasoning",)
 
-    def shape(self, element: Mapping[str, Any]) -> Mapping[str, Any]:
+    def __init__(self, body: Json) -> None:
+        super().__init__(body)
+        self._stores = body.get("store") is not False  # the upstream knows items by their ids
+        self._opened = ""  # id of the stream that the client gets
+
+    def shape(self, element: Json) -> Json:
         kind = text(element.get("type", "message"))
         if kind == "message":
             return {"role": element.get("role"), "content": element.get("content")}
         known = _OF_TOOLS if kind in (*_CALLS, *_RESULTS) else ()
         return {name: element[name] for name in known if name in element}
 
-    def answered(self, body: Mapping[str, Any]) -> Sequence[Any]:
+    def answered(self, body: Json) -> Sequence[Any]:
         return sequence(body.get("output"))
 
-    def elements(self, body: JsonObject) -> Sequence[Any]:
-        given = body["input"]
+    @property
+    def given(self) -> Sequence[Any]:
+        """A string is one item."""
+        given = self.body.get("input")
         return [{"role": "user", "content": given}] if isinstance(given, str) else sequence(given)
 
-    def with_memory(self, body: JsonObject, place: int, block: str) -> Mapping[str, str]:
-        given = body["input"]
-        if isinstance(given, str):
-            return {"input": dumped(f"{block}\n\n{given}")}
-        return super().with_memory(body, place, block)
+    @property
+    def continues(self) -> str:
+        return text(self.body.get("previous_response_id"))
 
-    def continues(self, body: JsonObject) -> str | None:
-        return text(body["previous_response_id"]) or None
+    @property
+    def conversation(self) -> str:
+        conversation = self.body.get("conversation")
+        return text(conversation) or text(mapping(conversation).get("id"))
 
-    def conversation(self, body: JsonObject) -> str | None:
-        conversation = body["conversation"]
-        return text(conversation) or text(mapping(conversation).get("id")) or None
-
-    def rounds(self, body: JsonObject) -> Rounds:
-        return _ResponseRounds(stores=body["store"] is not False)
-
-    def is_end(self, event: Mapping[str, Any]) -> bool:
+    def is_end(self, event: Json) -> bool:
         return event.get("type") in _ENDS
 
-    def with_report(self, event: JsonObject, report: str) -> str:
+    def with_report(self, event: Json, report: Json) -> Json:
         """Put the member into the event's response."""
-        if not isinstance(event["response"], Mapping):
-            return super().with_report(event, report)
-        response = object_at(event.text, event.member("response").value_start)
-        return event.rewritten({"response": response.rewritten({"memory": report})})
+        return {**event, "response": super().with_report(mapping(event.get("response")), report)}
 
-
-class _ResponseRounds(ListedRounds):
-    """Rounds of responses: one list of items each."""
-
-    offer = dumped({"type": "function", **FUNCTION, "strict": False})
-    no_calls = '"none"'
-    good_ends = ("completed",)
-    list_name = "input"
-    place_name = "output_index"
-    parts_name = "output"
-    thoughts = ("reasoning",)
-
-    def __init__(self, *, stores: bool) -> None:
-        """`stores`: the upstream knows items by their ids."""
-        super().__init__()
-        self._stores = stores
-        self._number = 0  # sequence number of the next event
-        self._opened: object = None  # id of the round whose first events the client gets
-
-    def is_call(self, part: Mapping[str, Any]) -> bool:
+    def is_call(self, part: Json) -> bool:
         return text(part.get("type")) in (*_CALLS, *_OTHER_CALLS)
 
-    def change(self, event: bytes, body: Mapping[str, Any], **changed: Any) -> bytes:
-        """Renumber the events, as some are left out."""
-        if "sequence_number" in body:
-            changed["sequence_number"] = self._number
-            self._number += 1
-        return super().change(event, body, **changed)
-
-    def add(self, body: Mapping[str, Any]) -> None:
+    def add(self, body: Json) -> None:
         """Add an event; of an item that does not end there is what came of its text."""
         kind, place = text(body.get("type")), index(body.get(self.place_name))
         if kind in ("response.output_item.added", "response.output_item.done"):
@@ -115,31 +80,28 @@ class _ResponseRounds(ListedRounds):
         elif kind in _ENDS:
             self._end(mapping(body.get("response")))
 
-    def event(self, event: bytes, body: Mapping[str, Any]) -> list[bytes]:
-        kind = body.get("type")
+    def event(self, event: bytes, body: Json) -> list[bytes]:
         self.add(body)
-        if kind in _BEGINNINGS:
-            self._begin(event, body)
-            return []
-        if kind == "response.output_item.added":
-            self.begin_part(index(body.get(self.place_name)))
-        elif kind in _ENDS:
-            response = mapping(body.get("response"))
-            if self.goes_on:
-                return []
-            return self.show(self.change(event, body, response=self._shown(response) | self.used()))
         if self.place_name in body:
-            return self.put(event, body)
-        return [] if self.goes_on else self.show(self.change(event, body))
+            return self.part_event(event, body)
+        response, changed = mapping(body.get("response")), dict[str, Any]()
+        if body.get("type") in _BEGINNINGS:
+            if not self.is_first:
+                return []
+            self._opened = text(response.get("id"))
+            changed = {"response": _without_ours(response)}
+        elif body.get("type") in _ENDS:
+            changed = {"response": self._shown(response) | self.used()}
+        return [] if self.goes_on else [*self.show(), changed_event(event, body, **changed)]
 
-    def read(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+    def read(self, answer: Json) -> dict[str, Any]:
         self._end(answer)
         return self._shown(answer)
 
-    def elements(self) -> list[str]:
+    def elements(self) -> list[Json]:
         return self._sent(self.in_order())
 
-    def unseen(self) -> list[str]:
+    def unseen(self) -> list[Json]:
         seen = [id(item) for item in self.visible()]
         return self._sent([item for item in self.in_order() if id(item) not in seen])
 
@@ -148,75 +110,52 @@ class _ResponseRounds(ListedRounds):
         visible = self.visible()
         return next((k for k, item in enumerate(visible) if self.is_call(item)), len(visible))
 
-    def result(self, call_id: str, words: str) -> Mapping[str, Any]:
+    def result(self, call_id: str, words: str) -> Json:
         return {"type": "function_call_output", "call_id": call_id, "output": words}
 
-    def can_go_on(self, body: JsonObject) -> bool:
-        """A string is one item; what is in the background or in a conversation the upstream goes on with."""
-        is_whole = not (body["background"] or body["conversation"])
-        return is_whole and isinstance(body[self.list_name], list | str)
+    def can_go_on(self) -> bool:
+        """False for what is in the background or in a conversation: the upstream goes on with it."""
+        return not (self.body.get("background") or self.body.get("conversation")) and super().can_go_on()
 
-    def appended(self, body: JsonObject, elements: Sequence[str]) -> str:
-        given = body[self.list_name]
-        if isinstance(given, str):
-            return f"[{','.join([dumped({'role': 'user', 'content': given}), *elements])}]"
-        return super().appended(body, elements)
-
-    def restored(self, body: JsonObject, hidden: Mapping[int, HiddenTurn]) -> list[Splice]:
+    def put_back(self, elements: list[Any], place: int, turn: HiddenTurn) -> None:
         """If the upstream keeps the calls, it lacks only our results."""
-        items = sequence(body[self.list_name])
-        places = self.places(body)
-        edits = []
-        for place, turn in hidden.items():
-            if mapping(items[place]).get("type") in _RESULTS:
-                edits.append(put_before(places[place][0], turn.results))
-                continue
-            lead = items[max(place - turn.lead, 0) : place]
-            is_whole = not any(
-                mapping(item).get("role") == "user" or mapping(item).get("type") in _RESULTS for item in lead
-            )
-            first = place - len(lead) if is_whole else place
-            edits += [
-                put_before(places[first][0], turn.earlier),
-                put_before(places[place][0], [*turn.last, *turn.results]),
-            ]
-        return edits
+        if mapping(elements[place]).get("type") in _RESULTS:
+            elements[place:place] = turn.results
+            return
+        lead = [mapping(item) for item in elements[max(place - turn.lead, 0) : place]]
+        is_whole = not any(item.get("role") == "user" or item.get("type") in _RESULTS for item in lead)
+        first = place - len(lead) if is_whole else place
+        elements[place:place] = [*turn.last, *turn.results]
+        elements[first:first] = turn.earlier
 
-    def _sent(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return items as JSON; without ids, and without thoughts in words, if the upstream keeps none."""
+    def _sent(self, items: Sequence[Json]) -> list[Json]:
+        """Return items without ids, and without thoughts in words, if the upstream keeps none."""
         if self._stores:
-            return list(map(dumped, items))
+            return list(items)
         return [
-            dumped({name: value for name, value in item.items() if name != "id"})
+            {name: value for name, value in item.items() if name != "id"}
             for item in items
             if item.get("type") not in self.thoughts or item.get("encrypted_content")
         ]
 
-    def _begin(self, event: bytes, body: Mapping[str, Any]) -> None:
-        """Hold back the first events; if nothing is shown of a round, those of the next take their place."""
-        response = mapping(body.get("response"))
-        if response.get("id") != self._opened and (self._opening or self._opened is None):
-            self._opened, self._opening, self._number = response.get("id"), [], 0
-        if response.get("id") == self._opened:
-            self._opening.append(self.change(event, body, response=_without_ours(response)))
-
-    def _end(self, response: Mapping[str, Any]) -> None:
+    def _end(self, response: Json) -> None:
         self.usage = mapping(response.get("usage"))
         if output := sequence(response.get("output")):
             self._parts = dict(enumerate(dict(mapping(item)) for item in output))
         self.end(response.get("status"))
 
-    def _shown(self, response: Mapping[str, Any]) -> dict[str, Any]:
+    def _shown(self, response: Json) -> dict[str, Any]:
+        """Return the client's response: a stream ends with the id that it began with."""
         shown = _without_ours(response)
-        if self._opened is not None and response.get("id") != self._opened:
+        if self._opened and response.get("id") != self._opened:
             shown["id"] = self._opened
-            self.renamed = text(self._opened), text(response.get("id"))
+            self.renamed = self._opened, text(response.get("id"))
         if self._seen or self.calls:
             shown |= self.answer()
         return shown
 
 
-def _without_ours(response: Mapping[str, Any]) -> dict[str, Any]:
+def _without_ours(response: Json) -> dict[str, Any]:
     """Return a response without our tool in its list of tools."""
     if not isinstance(response.get("tools"), list):
         return dict(response)

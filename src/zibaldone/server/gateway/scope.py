@@ -12,14 +12,14 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers
 
 from zibaldone.recall.recall import RECALL_TOKENS
 from zibaldone.server.access import Principal, named_in
-from zibaldone.server.gateway.json_body import JsonObject, NotAnObject, mapping, read_object, text
+from zibaldone.server.gateway.json_body import NotAnObject, mapping, read_object, text
 from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode, to_mode
@@ -75,7 +75,7 @@ class MemoryOptions(BaseModel):
 
 
 def memory_scope(
-    principal: Principal, headers: Headers, body: JsonObject, options: MemoryOptions
+    principal: Principal, headers: Headers, body: Mapping[str, Any], options: MemoryOptions
 ) -> MemoryScope | None:
     """Return the scope; None if no user is named. Raises a 403 Problem for another user than the key's."""
     named_user = _header(headers, "x-memory-user") or options.user
@@ -85,9 +85,9 @@ def memory_scope(
     principal.which_agent(options.agent or agent)
     session = _header(headers, "x-memory-session") or options.session
     user = principal.user or named_user
-    client_user, client_session = _user_and_session(text(mapping(body["metadata"]).get("user_id")))
+    client_user, client_session = _user_and_session(text(mapping(body.get("metadata")).get("user_id")))
     if user is None:
-        user = client_user or text(body["safety_identifier"]) or text(body["user"])
+        user = client_user or text(body.get("safety_identifier")) or text(body.get("user"))
         if not _is_name(user):  # for the upstream to judge
             return None
     if not user:
@@ -100,10 +100,10 @@ def _user_and_session(user_id: str) -> tuple[str, str | None]:
     if match := _WITH_SESSION.fullmatch(user_id):
         return match["user"], match["session"]
     try:
-        parts = read_object(user_id.encode(errors="replace"))
+        parts = read_object(user_id)
     except NotAnObject:
         return user_id, None
-    session, device, account = (text(parts[name]) for name in ("session_id", "device_id", "account_uuid"))
+    session, device, account = (text(parts.get(name)) for name in ("session_id", "device_id", "account_uuid"))
     if not session or not _is_name(session):
         return user_id, None
     return f"user_{device}_account_{account}" if device or account else "", session
@@ -114,12 +114,12 @@ def _session_header(headers: Headers) -> str | None:
     return next((value for value in values if value and _is_name(value)), None)
 
 
-def memory_options(headers: Headers, body: JsonObject, mode: MemoryMode) -> MemoryOptions:
+def memory_options(headers: Headers, body: Mapping[str, Any], mode: MemoryMode) -> MemoryOptions:
     """Return the options in the body's member `memory` and the headers; `mode` is the default mode.
 
     Raises a 400 Problem.
     """
-    given = {} if body[MEMBER] is None else body[MEMBER]
+    given = {} if body.get(MEMBER) is None else body[MEMBER]
     if not isinstance(given, Mapping):
         raise _refused(f"memory must be an object, not {type(given).__name__}")
     wanted = {"mode": mode, **given}

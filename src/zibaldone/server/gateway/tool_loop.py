@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from zibaldone.errors import InvalidInput
@@ -22,21 +21,11 @@ from zibaldone.recall.lookup import NOTHING, shown_whole, to_found, to_lookup
 from zibaldone.server.border import read_apart
 from zibaldone.server.gateway.events import DONE, event_body, event_data, with_data
 from zibaldone.server.gateway.exchange import GatewayExchange
-from zibaldone.server.gateway.json_body import (
-    JsonObject,
-    NotAnObject,
-    dumped,
-    edited,
-    encoded,
-    mapping,
-    read_object,
-    sequence,
-    text,
-)
+from zibaldone.server.gateway.json_body import NotAnObject, encoded, mapping, read_object, sequence, text
 from zibaldone.server.gateway.loops import Quoted, id_key, may_read
-from zibaldone.server.gateway.rounds import TOOL, HiddenTurn, Rounds, ToolCall
 from zibaldone.server.gateway.turns import WireTurn
 from zibaldone.server.gateway.upstream import UpstreamAnswer, media_type, relayed, split, whole
+from zibaldone.server.gateway.wire import TOOL, HiddenTurn, ToolCall
 from zibaldone.server.problems import Problem
 from zibaldone.server.settings import MemoryMode
 from zibaldone.text.purgeable_cache import sweeping
@@ -51,35 +40,38 @@ _FAILED = "Memory could not be searched just now."
 Ask = Callable[[bytes], Awaitable[UpstreamAnswer]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The parts of every round's request: members as JSON."""
-
-    body: JsonObject  # without the tool
-    offer: Mapping[str, str]  # the tools with ours
-    no_more: Mapping[str, str]  # in place of `offer`, in the last round's request
-
-    def content(self, appended: Mapping[str, str], *, is_last: bool) -> bytes:
-        return encoded(self.body.rewritten({**(self.no_more if is_last else self.offer), **appended}))
-
-
 class ToolLoop:
-    """The tool loop of one exchange; `content` is the first request."""
+    """The tool loop of one exchange."""
 
-    def __init__(self, exchange: GatewayExchange, request: _Request, hidden: frozenset[Quoted]) -> None:
-        self._exchange, self._rounds, self._request = exchange, exchange.rounds, request
-        self._rounds.is_offered = True
+    def __init__(
+        self, exchange: GatewayExchange, body: Mapping[str, Any], hidden: Mapping[int, HiddenTurn]
+    ) -> None:
+        """`body` is the request without the tool, and without what is `hidden` in its list."""
+        self._exchange, self._wire, self._body = exchange, exchange.wire, body
+        self._wire.is_offered = True
+        self._elements = list(sequence(body.get(self._wire.list_name)) or self._wire.given)
+        for place in sorted(hidden, reverse=True):
+            self._wire.put_back(self._elements, place, hidden[place])
+        quoted = frozenset[Quoted]().union(*(turn.quoted for turn in hidden.values()))
         recalled = exchange.report.recalled
-        self._scopes = {scope for scope, _ in hidden}  # that it quotes
-        self._shown = frozenset(seq for scope, seq in hidden if not scope)
+        self._scopes = {scope for scope, _ in quoted}  # that it quotes
+        self._shown = frozenset(seq for scope, seq in quoted if not scope)
         if recalled is not None:
             self._scopes |= {citation.scope for citation in recalled.citations}
             self._shown |= shown_whole(recalled.evidence)
         self._found: frozenset[Quoted] = frozenset()  # found by searches of this answer
-        self._appended: list[str] = []  # elements that later requests have after the client's
-        self._unseen: list[str] = []  # those of them that the client does not get
+        self._unseen: list[Mapping[str, Any]] = []  # elements of the rounds that the client does not get
         self._rounds_searched = 0
-        self.content = request.content({}, is_last=False)
+
+    async def content(self) -> bytes:
+        """Return the request of the next round. Raises NotAnObject."""
+        tools = self._body.get("tools")
+        changed: dict[str, Any] = {self._wire.list_name: self._elements}
+        if not (tools and self._wire.is_last):
+            changed["tools"] = [*(tools or ()), self._wire.offer]
+        if self._wire.is_last and not tools:
+            changed["tool_choice"] = self._wire.no_calls
+        return await read_apart(self._exchange.size, encoded, {**self._body, **changed})
 
     async def settled(self, answer: UpstreamAnswer, ask: Ask) -> UpstreamAnswer:
         """Run the loop on whole answers; returns the client's. Raises a Problem if one breaks off."""
@@ -90,51 +82,45 @@ class ToolLoop:
                     body = read_object(data)
                 except NotAnObject:
                     return _with_content(answer, data)
-                shown = self._rounds.whole(body)
+                shown = self._wire.whole(body)
                 await self._end_round()
-                if not self._rounds.goes_on:
+                if not self._wire.goes_on:
                     return _with_content(answer, encoded(shown))
                 answer = await ask(await self._next())
                 if not (answer.is_success and media_type(answer) == "application/json"):
                     return answer
 
     async def events(self, answer: UpstreamAnswer, ask: Ask) -> AsyncIterator[list[bytes]]:
-        """Run the loop on streams; yields the client's events. May raise a Problem before the first."""
-        has_begun = False
+        """Run the loop on streams; yields the client's events, the last of them an error if a round fails."""
         with sweeping():
             while True:
                 try:
                     async for events in split(answer):
-                        if shown := [each for event in events for each in await self._event(event)]:
-                            has_begun = True
-                            yield shown
+                        yield [each for event in events for each in await self._event(event)]
                 finally:
                     await answer.aclose()
-                if not self._rounds.goes_on:
+                if not self._wire.goes_on:
                     break
                 try:
                     answer = await ask(await self._next())
                     if not (answer.is_success and media_type(answer) == "text/event-stream"):
                         raise await _refused(answer)
                 except Problem as problem:
-                    if not has_begun:
-                        raise
-                    refusal = {**problem.body(self._exchange.wire.path), "type": "error"}
-                    yield [with_data(b"event: error", encoded(dumped(refusal)))]
+                    refusal = {**problem.body(self._wire.path), "type": "error"}
+                    yield [with_data(b"event: error", encoded(refusal))]
                     return
-            if rest := self._rounds.show():
-                yield rest
+            yield self._wire.show()
 
     async def _event(self, event: bytes) -> list[bytes]:
         data = event_data(event)
         if data == DONE:
-            return [] if self._rounds.goes_on else self._rounds.show(event)
+            return [] if self._wire.goes_on else [*self._wire.show(), event]
         body = event_body(data)
         if body is None:
             return [event]
-        was_over = self._rounds.is_over
-        shown = self._rounds.event(event, body)
-        if self._rounds.is_over and not was_over:
+        was_over = self._wire.is_over
+        shown = self._wire.event(event, body)
+        if self._wire.is_over and not was_over:
             await self._end_round()
         return shown
 
@@ -145,33 +131,31 @@ class ToolLoop:
             raise Problem(409, "not-shared", _NOT_SHARED)
         self._rounds_searched += 1
         is_last = self._rounds_searched == _MOST_ROUNDS
-        appended = self._rounds.appended(self._request.body, self._appended)
-        self._rounds.next(is_last=is_last)
-        return self._request.content({self._rounds.list_name: appended}, is_last=is_last)
+        self._wire.next(is_last=is_last)
+        return await self.content()
 
     async def _end_round(self) -> None:
         """Run the searches of a round, and keep the elements that the client does not get."""
-        rounds, services, scope = self._rounds, self._exchange.services, self._exchange.scope
-        if rounds.renamed is not None:
-            shown, real = rounds.renamed
+        wire, services, scope = self._wire, self._exchange.services, self._exchange.scope
+        if wire.renamed is not None:
+            shown, real = wire.renamed
             services.renamed.put(id_key(scope, shown), scope.user, frozenset(), real)
-        is_mixed = rounds.ended_well and bool(rounds.client_calls) and bool(rounds.calls or self._unseen)
-        if not (rounds.goes_on or is_mixed):
+        is_mixed = wire.ended_well and bool(wire.client_calls) and bool(wire.calls or self._unseen)
+        if not (wire.goes_on or is_mixed):
             return
-        texts = [await self._search(call, number) for number, call in enumerate(rounds.calls)]
-        results = rounds.results(texts)
-        if rounds.goes_on:
-            self._appended += rounds.elements() + rounds.as_elements(results)
-            self._unseen += rounds.unseen() + rounds.as_elements(results)
+        texts = [await self._search(call, number) for number, call in enumerate(wire.calls)]
+        results = [wire.result(call.id, words) for call, words in zip(wire.calls, texts, strict=True)]
+        if wire.goes_on:
+            self._elements += wire.elements() + wire.as_elements(results)
+            self._unseen += wire.unseen() + wire.as_elements(results)
             return
-        call_id = rounds.client_calls[0]
-        answer = self._exchange.answer_so_far()
-        calling = (turn for turn in answer if call_id in _call_ids(turn, results=False))
+        call_id = wire.client_calls[0]
+        calling = (turn for turn in wire.so_far() if call_id in _call_ids(turn, results=False))
         turn = HiddenTurn(
             earlier=tuple(self._unseen),
-            last=tuple(rounds.unseen()),
+            last=tuple(wire.unseen()),
             results=tuple(results),
-            lead=rounds.lead,
+            lead=wire.lead,
             words=next((_words(turn) for turn in calling), ""),
             quoted=self._found,
         )
@@ -180,7 +164,7 @@ class ToolLoop:
 
     async def _search(self, call: ToolCall, number: int) -> str:
         """Return the result of a call, for the model."""
-        if self._rounds.is_last:
+        if self._wire.is_last:
             return _NO_MORE
         if number >= _MOST_CALLS:
             return _TOO_MANY
@@ -205,25 +189,22 @@ class ToolLoop:
         return quotation(passages.text) if passages.evidence else passages.text
 
 
-async def tool_loop(exchange: GatewayExchange, content: str) -> ToolLoop | None:
+async def tool_loop(exchange: GatewayExchange, body: Mapping[str, Any]) -> ToolLoop | None:
     """Return the loop for a request that is to have the tool; None if it is not, or cannot.
 
-    `content` is the request without the tool.
+    `body` is the request without the tool.
     """
     if exchange.options.mode is MemoryMode.CONTEXT or not exchange.options.enable_retrieval:
         return None
-    body, services, rounds = exchange.body, exchange.services, exchange.rounds
-    if not (rounds.can_go_on(body) and _takes_ours(body["tools"])):
+    services, wire = exchange.services, exchange.wire
+    if not (wire.can_go_on() and _takes_ours(body.get("tools"))):
         exchange.report.reasons.append(f"the model is not offered {TOOL}: this request cannot have it")
         return None
     looking = services.background.start(_hidden(exchange))
     done, _ = await asyncio.wait([looking], timeout=services.recall_timeout_s)
     hidden = looking.result() if done and looking.exception() is None else {}
-    before = exchange.wire.continues(body) or ""
-    if (real := await services.renamed.find(id_key(exchange.scope, before))) is not None:
-        content = read_object(encoded(content)).rewritten({"previous_response_id": dumped(real)})
-    request = await read_apart(len(content), _request, content, rounds, hidden)
-    return ToolLoop(exchange, request, frozenset().union(*(turn.quoted for turn in hidden.values())))
+    real = await services.renamed.find(id_key(exchange.scope, wire.continues))
+    return ToolLoop(exchange, body if real is None else {**body, "previous_response_id": real}, hidden)
 
 
 def _takes_ours(tools: object) -> bool:
@@ -236,7 +217,7 @@ def _takes_ours(tools: object) -> bool:
 async def _hidden(exchange: GatewayExchange) -> dict[int, HiddenTurn]:
     """Find the hidden turns of a request's answers, by their indexes in its list."""
     hidden: dict[int, HiddenTurn] = {}
-    continues = exchange.wire.continues(exchange.body) is not None
+    continues = bool(exchange.wire.continues)
     for turn in exchange.admitted.turns:
         for call_id in _call_ids(turn, results=continues):
             key = id_key(exchange.scope, exchange.admitted.session, call_id)
@@ -253,16 +234,6 @@ def _call_ids(turn: WireTurn, *, results: bool) -> list[str]:
     if results:
         ids.append(metadata.get("tool_call_id"))
     return [call_id for call_id in ids if isinstance(call_id, str) and call_id]
-
-
-def _request(content: str, rounds: Rounds, hidden: Mapping[int, HiddenTurn]) -> _Request:
-    body = read_object(encoded(content))
-    if hidden:
-        body = read_object(encoded(edited(body.text, rounds.restored(body, hidden))))
-    if body["tools"]:
-        return _Request(body, {"tools": body.extended("tools", [rounds.offer])}, {})
-    offer = {"tools": f"[{rounds.offer}]"}
-    return _Request(body, offer, {**offer, "tool_choice": rounds.no_calls})
 
 
 def _arguments(given: str) -> dict[str, Any]:

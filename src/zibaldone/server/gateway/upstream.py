@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable
 from urllib.parse import unquote
 
 from starlette.datastructures import Headers
@@ -12,7 +11,7 @@ from starlette.datastructures import Headers
 from zibaldone.core.telemetry import Span, carried
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidInput, MissingExtra
-from zibaldone.server.gateway.events import EventSplitter
+from zibaldone.server.gateway.events import complete
 from zibaldone.server.keys import PREFIX
 from zibaldone.server.metrics import METHODS
 from zibaldone.server.problems import Problem
@@ -59,14 +58,11 @@ class UpstreamClient:
             url = httpx2.URL(address)
         except (httpx2.InvalidURL, TypeError) as error:
             raise InvalidInput(f"the upstream {shown(address)} is no address ({error})") from error
-        if url.userinfo:
+        if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
             raise InvalidInput(
-                f"the upstream's address has a name or password before {shown(url.host)}: put its key into an"
-                " environment variable, and name that with --upstream-key-env"
-            )
-        if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-            raise InvalidInput(
-                f"the upstream {shown(address)} must be an address such as http://localhost:8000/v1"
+                f"the upstream at {shown(url.host)} must be an address such as http://localhost:8000/v1,"
+                " without name, password or query: put its key into an environment variable, and name that"
+                " with --upstream-key-env"
             )
         self._base = url.copy_with(query=None)
         self._shown = str(url).rstrip("/")
@@ -173,31 +169,24 @@ def _headers(headers: Headers, *, key: str | None, plain: bool) -> list[tuple[st
 
 async def split(answer: UpstreamAnswer) -> AsyncIterator[list[bytes]]:
     """Yield the events as they come, the last one even if it is incomplete."""
-    splitter = EventSplitter()
+    rest = b""
     async for chunk in answer.aiter_bytes():
-        yield list(splitter.events(chunk))
-    if rest := splitter.rest():
+        events, rest = complete(rest, chunk)
+        yield events
+    if rest:
         yield [rest]
 
 
 async def whole(answer: UpstreamAnswer) -> bytes:
     """Read and close an answer. Raises a Problem if it breaks off or cannot be decoded."""
     try:
-        with reading():
-            return await answer.aread()
-    finally:
-        await answer.aclose()
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Raise a Problem for an answer that breaks off, or cannot be decoded, within the block."""
-    try:
-        yield
+        return await answer.aread()
     except httpx2.TimeoutException as error:
         raise Problem(504, "upstream-timeout", "the upstream did not end its answer in time") from error
     except (httpx2.TransportError, httpx2.DecodingError) as error:
         raise Problem(502, "upstream-broke-off", "the upstream's answer broke off, or is garbled") from error
+    finally:
+        await answer.aclose()
 
 
 def relayed(headers: Iterable[tuple[str, str]], *, changed: bool) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zibaldone.server.gateway.events import EventSplitter
+from zibaldone.server.gateway.events import complete
 
 EVENTS = [b"data: {}\n\n", b": ping\n\n", b"event: x\ndata: 1\r\n\r\n", b"data: a\ndata: b\r\r"]
 
@@ -13,9 +13,9 @@ def test_events_are_whole_however_the_stream_was_cut(parts, data):
     """Byte for byte; what is not whole yet is the rest."""
     stream = b"".join(parts) + b"data: un"
     cuts = sorted(data.draw(st.lists(st.integers(min_value=0, max_value=len(stream)), max_size=6)))
-    splitter = EventSplitter()
-    taken = []
+    taken, rest = [], b""
     for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
-        taken += splitter.events(stream[start:end])
-    assert b"".join(taken) + splitter.rest() == stream
+        events, rest = complete(rest, stream[start:end])
+        taken += events
+    assert b"".join(taken) + rest == stream
     assert len(taken) >= len(parts)
