@@ -139,9 +139,8 @@ def reading(
         raise InvalidInput(f"branches must be 'current' or 'all', not {shown(branches)}")
     importer = get(key("format", format)) if format is not None else recognise(source)
     if source.only is None and not importer.files(source):
-        what = "a directory" if source.kind == "folder" else "an archive"
         raise InvalidImport(
-            f"{source.label}: is {what} in which {importer.name} finds no {importer.looks_for}"
+            f"{source.label}: the {source.kind} holds nothing of {importer.name}: no {importer.looks_for}"
         )
     importer.dates = dates
     mine = frozenset() if me is None else keys("me", me)
