@@ -49,6 +49,7 @@ def test_maintain_and_look(filled):
 def test_what_takes_long_tells_so_in_a_pipe(filled, monkeypatch, words, tells):
     """On standard error, every few seconds; nothing of it on standard output."""
     monkeypatch.setattr(output, "_WORTH_TELLING_S", 0.001)
+    monkeypatch.setattr(output, "_LONGEST_SILENCE_S", 0.001)
     done = filled(*words)
     assert re.search(tells, done.stderr)
     assert not re.search(tells, done.stdout)

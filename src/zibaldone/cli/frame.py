@@ -87,7 +87,7 @@ class CliCall:
     def run(self, memory: Memory, **changed: Any) -> Any:
         """Call the operation's method with what was typed and these."""
         assert self.operation.cli is not None
-        telling = nullcontext() if "progress" in changed else out.patience(self.operation.cli.command)
+        telling = nullcontext() if "progress" in changed else out.progress(self.operation.cli.command)
         with telling:
             return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
 
