@@ -33,7 +33,7 @@ def test_messages(read):
     assert [first.role, second.role] == ["user", "assistant"]
     assert (first.id, first.session, first.metadata) == ("claude:conv:1", "conv", {"title": "Bread"})
     assert first.time.isoformat() == "2024-01-15T10:30:05.123456+00:00"
-    assert (found.name, found.user_hint) == ("Bread", None)
+    assert found.user_hint is None
 
 
 def test_blocks_win_over_text(read):

@@ -51,7 +51,7 @@ def test_files_that_are_no_json(fault, content, expected, named):
     ("content", "said"),
     [
         ('[{"mapping": {}, "id": "a"},\n{"mapping": {}, "id": "b"}\n', "line 3: the JSON ends too early"),
-        ('[{"mapping": {}, "id": "a"}, {"mapping": {"x": {"id": "x", "mes', "line 1: the JSON ends too early"),
+        ('[{"mapping": {}, "id": "a"}, {"mapping": {"x": {"mes', "line 1: the JSON ends too early"),
         ('[{"role": "user", "content": "caf\\u00', "line 1: the JSON ends too early"),
         ('[{"title": "Gif', "line 1: the JSON ends too early"),  # and so to tell the format
         ('{"seldom": {\n"seen": [1, tr', "line 2: the JSON ends too early"),
@@ -72,7 +72,7 @@ def test_a_note_by_itself(tmp_path):
     (tmp_path / "gifts.md").write_text("# Gifts\n\nA scarf for Anna.\n")
     (conversation,) = read_file(tmp_path / "gifts.md")
     assert [message.content for message in conversation.messages] == ["# Gifts\n\nA scarf for Anna."]
-    assert conversation.name == "gifts"
+    assert conversation.messages[0].metadata["title"] == "gifts"
 
 
 def test_a_text_of_no_format_says_what_to_do(fault):

@@ -147,6 +147,7 @@ def test_nothing_but_faults_is_an_error(memory, archive):
 def test_ctrl_c_keeps_what_is_complete(memory, archive, monkeypatch):
     """The report counts what is stored, and the next run brings the rest."""
     monkeypatch.setattr("zibaldone.engine.imports._MESSAGES", 1)
+    monkeypatch.setattr("zibaldone.importers.importing.PIECE_MESSAGES", 2)
     path = archive({"conversations.json": [chatgpt_chat(str(n), f"Hello {n}", "Hi") for n in range(5)]})
     calls = []
 

@@ -15,17 +15,9 @@ from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.core.validation import to_time
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import (
-    Importer,
-    each_conversation,
-    each_file,
-    gathered,
-    read_elements,
-    refusal,
-)
+from zibaldone.importers.files import Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import (
     attached,
@@ -50,20 +42,20 @@ class ChatGPT(Importer):
     in_folders = r"conversations[^/]*\.json\Z"
     first_keys = frozenset({"mapping"})
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """Yield one conversation each; some have no messages."""
-        known: set[str] = set()
+    def read(self, source: ImportSource) -> Iterator[Item]:
+        """Yield the messages of all files; what is known of the user once."""
+        self.known = set[str]()
+        return super().read(source)
 
-        def conversation(node: Node) -> Conversation:
-            title, own = node.get("title"), node.get("conversation_id") or node.get("id")
-            label = (own or node["id"]).label()
-            chat = _Chat(node, label, title.text() if title else "", known)
-            return gathered(chat.title or label, chat.messages(branches))
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each conversation."""
+        return each(read_elements(source, name), self._conversation)
 
-        return each_file(
-            self.files(source) or source.names,
-            lambda name: each_conversation(read_elements(source, name), conversation, "title"),
-        )
+    def _conversation(self, node: Node) -> Iterator[Item]:
+        title, own = node.get("title"), node.get("conversation_id") or node.get("id")
+        label = (own or node["id"]).label()
+        chat = _Chat(node, label, title.text() if title else "", self.known)
+        return each((self.branches,), chat.messages, chat.title or label)
 
 
 @dataclass(slots=True)
@@ -76,20 +68,20 @@ class _Chat:
     known: set[str]  # ids of what is known of the user, which every conversation repeats
     last: datetime | None = None
 
-    def messages(self, branches: Branches) -> Iterator[Message | NotImported]:
+    def messages(self, branches: Branches) -> Iterator[Item]:
         """Yield the messages in the order of the conversation."""
         mapping = self.node["mapping"].fields()
         current = _branch(self.node, mapping)
-        keys = current if branches == "current" else _keys_parents_first(mapping)
         shown = set(current)
         self.last = self.node.time_of("create_time")
-        for key in keys:
-            try:
-                message = mapping[key].get("message")
-                if message is not None:
-                    yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
-            except InvalidImport as error:
-                yield refusal(error, self.title or self.label)
+
+        def read(key: str) -> Iterator[Message]:
+            message = mapping[key].get("message")
+            if message is not None:
+                yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
+
+        keys = current if branches == "current" else _keys_parents_first(mapping)
+        return each(keys, read, self.title or self.label)
 
     def _of_node(self, key: str, message: Node, branch: dict[str, Any]) -> Iterator[Message]:
         content = message.get("content")

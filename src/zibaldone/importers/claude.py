@@ -8,24 +8,15 @@ are messages of a session of the project, with the role `document`: nobody said 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Item
 from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import (
-    Importer,
-    each_conversation,
-    each_file,
-    each_message,
-    gathered,
-    read_elements,
-    with_keys,
-)
+from zibaldone.importers.files import Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import (
     attached,
@@ -48,36 +39,28 @@ class Claude(Importer):
 
     name = "claude"
     looks_for = "'chat_messages' in the first object of a conversations.json"
+    in_folders = r"conversations[^/]*\.json\Z"
+    first_keys = frozenset({"chat_messages"})
 
     def files(self, source: ImportSource) -> list[str]:
         """List the files of conversations, and those of memories and projects beside them."""
-        if source.only is not None:
-            return with_keys(source, source.names, "chat_messages")
-        named = [name for name in source.names if re.search(r"conversations[^/]*\.json\Z", name)]
-        chats = with_keys(source, named, "chat_messages")
-        return [*chats, *source.named("memories.json", "projects.json")] if chats else []
+        chats = super().files(source)
+        beside = chats and source.only is None
+        return [*chats, *source.named("memories.json", "projects.json")] if beside else chats
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """Yield one conversation each; those that were never begun have no messages."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each conversation, or what a file beside them says."""
+        file = name.rpartition("/")[2] if source.only is None else ""
+        known = {"memories.json": _memories, "projects.json": _project}.get(file)
+        return each(read_elements(source, name), known or self._conversation)
 
-        def read_one(name: str) -> Iterator[Conversation]:
-            file = name.rpartition("/")[2] if source.only is None else ""
-            known = {"memories.json": _memories, "projects.json": _project}.get(file)
-            read = known or (lambda node: _conversation(node, branches))
-            return each_conversation(read_elements(source, name), read, "name")
-
-        return each_file(self.files(source) or source.names, read_one)
+    def _conversation(self, node: Node) -> Iterator[Item]:
+        named = node.get("name")
+        title, uuid = named.text() if named else "", node["uuid"].label()
+        return each((node,), lambda node: _messages(node, uuid, title, self.branches), title or uuid)
 
 
-def _conversation(node: Node, branches: Branches) -> Conversation:
-    named = node.get("name")
-    title, uuid = named.text() if named else "", node["uuid"].label()
-    return gathered(title or uuid, _messages(node, uuid, title, branches))
-
-
-def _messages(
-    conversation: Node, session: str, title: str, branches: Branches
-) -> Iterator[Message | NotImported]:
+def _messages(conversation: Node, session: str, title: str, branches: Branches) -> Iterator[Item]:
     time = conversation.time_of("created_at")
     nodes = conversation["chat_messages"].items()
     shown = {nodes[place].at for place in _branch(conversation, nodes)}
@@ -93,7 +76,7 @@ def _messages(
         return turn.messages(titled(title) | ({} if node.at in shown else {"branch": "other"}))
 
     read = nodes if branches == "all" else [node for node in nodes if node.at in shown]
-    return each_message(read, messages, title or session)
+    return each(read, messages, title or session)
 
 
 def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
@@ -223,8 +206,8 @@ def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
     return f"{label}\n{extracted}" if extracted else label
 
 
-def _memories(node: Node) -> Conversation:
-    """Return Claude's memories of the user and of each project, as profile entries."""
+def _memories(node: Node) -> Iterator[Message]:
+    """Yield Claude's memories of the user and of each project, as profile entries."""
     projects = node.get("project_memories")
     texts = [node.text_of("conversations_memory")]
     texts += [projects.text_of(key) for key in projects.fields()] if projects else []
@@ -233,29 +216,26 @@ def _memories(node: Node) -> Conversation:
         for text in texts
         for line, _ in remembered_lines(text)
     )
-    return gathered(_MEMORIES, map(node.message, made))
+    return map(node.message, made)
 
 
-def _project(node: Node) -> Conversation:
-    """Return a project's instructions and documents."""
+def _project(node: Node) -> Iterator[Item]:
+    """Yield a project's instructions and documents."""
     if node.says("is_starter_project"):  # an example that comes with the account
-        return Conversation(node.at, ())
+        return
     title, session = node.text_of("name"), f"claude:project:{node['uuid'].label()}"
     time, about, ids = node.time_of("created_at"), titled(title), Labels()
 
-    def made() -> Iterator[Message | NotImported]:
-        if prompt := node.text_of("prompt_template").strip():
-            instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
-            yield node.message(replace(instruction, metadata={**instruction.metadata, **about}))
-        if described := node.text_of("description").strip():
-            yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
-        yield from each_message(
-            node.items_of("docs"),
-            lambda document: _document(document, session, ids, about, time),
-            title or session,
-        )
-
-    return gathered(title or _INSTRUCTIONS, made())
+    if prompt := node.text_of("prompt_template").strip():
+        instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
+        yield node.message(replace(instruction, metadata={**instruction.metadata, **about}))
+    if described := node.text_of("description").strip():
+        yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
+    yield from each(
+        node.items_of("docs"),
+        lambda document: _document(document, session, ids, about, time),
+        title or session,
+    )
 
 
 def _document(

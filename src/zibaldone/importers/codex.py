@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
+from zibaldone.importers.files import Head, Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import Occurrences
 from zibaldone.text.client_text import own_words
@@ -28,9 +28,9 @@ class Codex(Importer):
             return '"session_meta"' in head.text[:4000] or '"response_item"' in head.text[:4000]
         return {"id", "timestamp", "instructions"} <= set(head.keys)
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per file."""
-        return in_pieces(name, each_message(read_objects(source, name), _Rollout().messages))
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of a file's lines."""
+        return each(read_objects(source, name), _Rollout().messages)
 
 
 @dataclass(slots=True)

@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import get_args
 
 from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
 from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, names, recognise
-from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
-from zibaldone.importers.files import refusal
+from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported, OfUser
+from zibaldone.importers.files import each
 from zibaldone.importers.source import ImportSource
 
 _SHOWN = 8  # speakers, or files
+PIECE_MESSAGES = 1000  # looked at together
 _WHO_IS_ME = (
     "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
     " own: forget them, and import again with your name (me=['NAME'], --me NAME --again, the page's form)"
@@ -57,7 +59,6 @@ class ImportReading:
 
     source: ImportSource
     importer: Importer
-    branches: Branches = "current"
     me: frozenset[str] = frozenset()  # what the owner is called in it
     notes: tuple[str, ...] = ()  # what it leaves to other imports
     _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
@@ -68,18 +69,26 @@ class ImportReading:
         return self.source.size_bytes(self.importer.files(self.source) or self.source.names)
 
     def conversations(self) -> Iterator[Conversation]:
-        """Yield each conversation with times filled in; a fault that ends the file is refused."""
+        """Yield the messages piece by piece, times filled in, with what could not be read."""
         if not self._owners:
             self._owners.append(self._find_owner())
         owner = self._owners[0]
         self.source.read_bytes = 0
-        known: dict[str, datetime] = {}
-        try:
-            for talk in self.importer.read(self.source, self.branches):
-                messages = map(owner.marked, timed(talk.messages, known))
-                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes, *self.notes))
-        except InvalidImport as error:
-            yield Conversation(self.source.label, (), refused=(refusal(error),))
+        known: dict[str | None, dict[str, datetime]] = {}
+        items = each((self.source,), self.importer.read)
+        while piece := list(islice(items, PIECE_MESSAGES)):
+            said: dict[str | None, list[Message]] = {}
+            for item in piece:
+                if isinstance(item, OfUser):
+                    said.setdefault(item.user, []).append(item.message)
+                elif isinstance(item, Message):
+                    said.setdefault(None, []).append(item)
+            notes = (*self.importer.notes, *owner.notes, *self.notes)
+            refused = tuple(item for item in piece if isinstance(item, NotImported))
+            for user, messages in (said or {None: []}).items():
+                marked = map(owner.marked, timed(messages, known.setdefault(user, {})))
+                yield Conversation(tuple(marked), user, refused, notes)
+                refused = ()
 
     def _find_owner(self) -> _Owner:
         """Find who of several people the owner is: who the caller names, else who the export does."""
@@ -88,10 +97,10 @@ class ImportReading:
             return _Owner()
         speakers: dict[str, str] = {}
         with suppress(InvalidImport):  # the import itself reports it
-            talks = self.importer.read(self.source, self.branches)
-            for message in (message for talk in talks for message in talk.messages):
-                if message.role == "user" and message.name and not message.is_noise:
-                    speakers.setdefault(message.name.casefold(), message.name)
+            for item in self.importer.read(self.source):
+                said = item.message if isinstance(item, OfUser) else item
+                if isinstance(said, Message) and said.role == "user" and said.name and not said.is_noise:
+                    speakers.setdefault(said.name.casefold(), said.name)
         people = _some([*speakers.values()]) or "nobody with a name"
         if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
             raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
@@ -142,9 +151,9 @@ def reading(
         raise InvalidImport(
             f"{source.label}: the {source.kind} holds nothing of {importer.name}: no {importer.looks_for}"
         )
-    importer.dates = dates
+    importer.dates, importer.branches = dates, branches
     mine = frozenset() if me is None else keys("me", me)
-    return ImportReading(source, importer, branches, mine, tuple(_left_out(source, importer)))
+    return ImportReading(source, importer, mine, tuple(_left_out(source, importer)))
 
 
 def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.core import DEFAULT_SESSION, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
+from zibaldone.importers.base import Item, OfUser
 from zibaldone.importers.document import Node, describe
 from zibaldone.importers.export import MESSAGES
-from zibaldone.importers.files import Head, Importer, each_message, gathered, read_objects, refusal
+from zibaldone.importers.files import Head, Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
 
 # other names under which the fields are found in the wild
@@ -54,54 +53,35 @@ class JSONLines(Importer):
         held = keys & {"messages", *_STATES} or {"object", "output"} <= keys or {"type", "call_id"} <= keys
         return bool(message or held or {"type", "summary"} <= keys) and not _RATED & keys
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Single messages are conversations by their users; every list of messages is one of its own."""
-        reader = _Reader(source.where(name))
-        try:
-            for node in read_objects(source, name):
-                if isinstance(node, NotImported):
-                    yield Conversation(node.where, (), refused=(node,))
-                else:
-                    yield from reader.conversations(node)
-        except InvalidImport as error:
-            yield Conversation(reader.label, (), refused=(refusal(error),))
-        for user in list(reader.loose):
-            yield reader.piece(user)
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each object."""
+        return each(read_objects(source, name), _Reader().messages)
 
 
 @dataclass(slots=True)
 class _Reader:
     """State while a file is read."""
 
-    label: str
-    loose: dict[str | None, list[Message]] = field(default_factory=dict)
     ids: _Ids = field(default_factory=dict)
     chains: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
-    def conversations(self, node: Node) -> Iterator[Conversation]:
-        """Yield the conversations of an object; loose messages are collected first."""
-        own: str | None = None
-        try:
-            user = _first(node, "user", "user_id")
-            own = user.label() if user else None
-            listed = _listed(node)
-            if listed is None:
-                self.loose.setdefault(own, []).extend(self._messages(node, _session(node), own))
-                if len(self.loose[own]) >= PIECE_MESSAGES:
-                    yield self.piece(own)
-                return
-            items = listed.items()
-            session = _session(node) or node.get("id")
-            label = session.label() if session else f"chat-{_digest(listed.value)[:12]}"
-        except InvalidImport as error:
-            yield Conversation(own or self.label, (), own, (refusal(error),))
+    def messages(self, node: Node) -> Iterator[Item]:
+        """Yield the messages of an object: its own, or those of its list."""
+        user = _first(node, "user", "user_id")
+        own = user.label() if user else None
+        listed = _listed(node)
+        if listed is None:
+            yield from self._said(node, _session(node), own)
             return
+        items = listed.items()
+        session = _session(node) or node.get("id")
+        label = session.label() if session else f"chat-{_digest(listed.value)[:12]}"
         at = Node(label, node.at, node.path)
-        yield gathered(label, each_message(items, lambda item: self._messages(item, at, own), label), own)
+        yield from each(items, lambda item: self._said(item, at, own), label)
 
-    def piece(self, user: str | None) -> Conversation:
-        """Take the collected loose messages of a user."""
-        return Conversation(user or self.label, tuple(self.loose.pop(user)), user)
+    def _said(self, node: Node, session: Node | None, user: str | None) -> list[Item]:
+        made = self._messages(node, session, user)
+        return [*made] if user is None else [OfUser(user, message) for message in made]
 
     def _messages(self, node: Node, session: Node | None, user: str | None) -> list[Message]:
         """Return the messages of one object, with ids; results of tools come after it."""

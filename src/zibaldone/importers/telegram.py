@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import (
-    Head,
-    Importer,
-    each_conversation,
-    each_message,
-    gathered,
-    head_of,
-    in_pieces,
-    read_about,
-    read_elements,
-)
+from zibaldone.importers.files import Head, Importer, each, head_of, read_about, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment
 
@@ -49,27 +39,19 @@ class Telegram(Importer):
                 return f"{person.text_of('first_name')} {person.text_of('last_name')}".strip() or None
         return None
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per chat; a single chat comes in pieces."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each chat, or of the only one."""
         if "chats" in head_of(source, name).keys:
-            yield from each_conversation(read_elements(source, name, "chats", "list"), _chat)
-        else:
-            title, messages = _named(read_about(source, name))
-            nodes = read_elements(source, name, "messages")
-            yield from in_pieces(title, each_message(nodes, messages, title))
+            chats = read_elements(source, name, "chats", "list")
+            return each(chats, lambda chat: _chat(chat, chat["messages"].items()))
+        return _chat(read_about(source, name), read_elements(source, name, "messages"))
 
 
-def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
-    """Return a chat's title, and the function that reads its messages."""
+def _chat(chat: Node, nodes: Iterable[Node]) -> Iterator[Item]:
     name, session, kind = chat.get("name"), f"telegram:{chat['id'].label()}", chat.get("type")
     unnamed = "Saved messages" if kind and kind.value == "saved_messages" else _GONE
     title = name.text() if name else unnamed
-    return title, lambda node: _messages(node, session, title)
-
-
-def _chat(chat: Node) -> Conversation:
-    title, messages = _named(chat)
-    return gathered(title, each_message(chat["messages"].items(), messages, title))
+    return each(nodes, lambda node: _messages(node, session, title), title)
 
 
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
