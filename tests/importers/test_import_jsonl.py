@@ -87,7 +87,7 @@ def test_same_line_twice(read):
         (lines(*CHAT, {"content": "x", "id": [1]}), "line 4: $.id: found a list of 1"),
         (
             lines({"id": "1", **CHAT[0]}, {"id": "1", **CHAT[1]}),
-            "line 2: $.id: found '1', which another message",
+            "a message with the id of another: '1'",
         ),
         (lines({"messages": [CHAT[0], {"role": "user"}]}), "$.messages[1]: has no content"),
         (lines({"content": "x", "metadata": {"a": float("nan")}}), "metadata is not JSON"),

@@ -8,19 +8,20 @@ are messages of a session of the project, with the role `document`: nobody said 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.importers.base import Branches, Item
-from zibaldone.importers.document import Labels, Node
+from zibaldone.importers.document import Node
 from zibaldone.importers.files import Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import (
     attached,
     attachment,
+    branch_of,
     known_of_user,
     remembered_lines,
     titled,
@@ -63,51 +64,34 @@ class Claude(Importer):
 def _messages(conversation: Node, session: str, title: str, branches: Branches) -> Iterator[Item]:
     time = conversation.time_of("created_at")
     nodes = conversation["chat_messages"].items()
-    shown = {nodes[place].at for place in _branch(conversation, nodes)}
-    ids = Labels()
+    shown = _branch(conversation, nodes)
 
     def messages(node: Node) -> Iterator[Message]:
         nonlocal time
-        uuid, sender = ids.take(node["uuid"]), node["sender"]
+        uuid, sender = node["uuid"].label(), node["sender"]
         time = node.time_of("created_at") or time
         if sender.value not in tuple(_ROLES):
             raise sender.fault("'human', 'assistant' or 'system'")
         turn = _Turn(node, f"claude:{session}:{uuid}", _ROLES[sender.text()], time, session)
-        return turn.messages(titled(title) | ({} if node.at in shown else {"branch": "other"}))
+        return turn.messages(titled(title) | ({} if uuid in shown else {"branch": "other"}))
 
-    read = nodes if branches == "all" else [node for node in nodes if node.at in shown]
-    return each(read, messages, title or session)
+    def is_read(node: Node) -> bool:
+        return branches == "all" or not isinstance(node.value, dict) or node.value.get("uuid") in shown
 
-
-def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
-    """Indexes of the messages on the branch that the user sees; all if none names its parent."""
-    by_uuid: dict[str, int] = {}
-    parents: dict[int, str] = {}
-    for place, node in enumerate(nodes):
-        value = node.value if isinstance(node.value, dict) else {}
-        uuid, parent = value.get("uuid"), value.get("parent_message_uuid")
-        if isinstance(uuid, str):
-            by_uuid[uuid] = place
-        if isinstance(parent, str):
-            parents[place] = parent
-    leaf = conversation.get("current_leaf_message_uuid")
-    last = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
-    if not any(parent in by_uuid for parent in parents.values()) and last is None:
-        return set(range(len(nodes)))
-    step: int | None = _newest(nodes) if last is None else last
-    branch: set[int] = set()
-    while step is not None and step not in branch:
-        branch.add(step)
-        step = by_uuid.get(parents.get(step, ""))
-    return branch
+    return each(filter(is_read, nodes), messages, title or session)
 
 
-def _newest(nodes: list[Node]) -> int:
-    """Return the index of the newest message."""
-    times = [node.value.get("created_at") if isinstance(node.value, dict) else None for node in nodes]
-    return max(
-        range(len(nodes)), key=lambda place: (times[place] if isinstance(times[place], str) else "", place)
-    )
+def _branch(conversation: Node, nodes: list[Node]) -> Collection[str]:
+    """The uuids on the branch that the user sees; all if none names its parent."""
+    values = [node.value for node in nodes if isinstance(node.value, dict)]
+    parents = {str(value.get("uuid")): str(value.get("parent_message_uuid")) for value in values}
+    leaf = conversation.text_of("current_leaf_message_uuid")
+    if leaf not in parents:
+        if parents.keys().isdisjoint(parents.values()):
+            return parents.keys()
+        newest = max(reversed(values), key=lambda value: str(value.get("created_at") or ""))
+        leaf = str(newest.get("uuid"))
+    return branch_of(parents, leaf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +175,9 @@ def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
         text for name in _TEXTS if (node := block.get(name)) and (text := output_text(node.value))
     )
     if kind in ("image", "document", "file", "audio"):
-        attachments.append(attachment(kind, block.text_of("file_name") or block.text_of("title") or None))
+        attachments.append(
+            attachment(kind, name=block.text_of("file_name") or block.text_of("title") or None)
+        )
     return f"[{label}]\n{text}" if text else f"[{label}]"
 
 
@@ -200,7 +186,8 @@ def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
     extracted = node.text_of("extracted_content")
     own_id = node.text_of("file_uuid") or node.text_of("id") or None
     kind = node.text_of("file_type") or None
-    attachments.append(attachment("file", name or None, kind, size.value if size else None, own_id=own_id))
+    known = {"media_type": kind, "bytes": size.value if size else None, "id": own_id}
+    attachments.append(attachment("file", name=name or None, **known))
     label = f"[file: {name}]" if name else "[file]"
     # a long paste is turned into an attachment: its text is what the user said
     return f"{label}\n{extracted}" if extracted else label
@@ -224,7 +211,7 @@ def _project(node: Node) -> Iterator[Item]:
     if node.says("is_starter_project"):  # an example that comes with the account
         return
     title, session = node.text_of("name"), f"claude:project:{node['uuid'].label()}"
-    time, about, ids = node.time_of("created_at"), titled(title), Labels()
+    time, about = node.time_of("created_at"), titled(title)
 
     if prompt := node.text_of("prompt_template").strip():
         instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
@@ -233,16 +220,14 @@ def _project(node: Node) -> Iterator[Item]:
         yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
     yield from each(
         node.items_of("docs"),
-        lambda document: _document(document, session, ids, about, time),
+        lambda document: _document(document, session, about, time),
         title or session,
     )
 
 
-def _document(
-    node: Node, session: str, ids: Labels, about: dict[str, Any], time: datetime | None
-) -> Iterator[Message]:
+def _document(node: Node, session: str, about: dict[str, Any], time: datetime | None) -> Iterator[Message]:
     name, content = " ".join(node.text_of("filename").split()), node.text_of("content")
-    own_id = f"{session}/{ids.take(node['uuid'])}"
+    own_id = f"{session}/{node['uuid'].label()}"
     if content.strip():
         metadata = {**about, **({"file": name} if name else {})}
         added = node.time_of("created_at") or time

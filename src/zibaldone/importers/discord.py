@@ -38,7 +38,7 @@ class Discord(Importer):
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     author, content = node["author"], node.get("content")
     files = [
-        attachment("file", file["fileName"].text(), size_bytes=file.value.get("fileSizeBytes"))
+        attachment("file", name=file["fileName"].text(), bytes=file.value.get("fileSizeBytes"))
         for file in node.items_of("attachments")
     ]
     text = with_files(content.text() if content else "", files)

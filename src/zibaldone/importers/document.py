@@ -114,21 +114,6 @@ class Node:
         return self.value
 
 
-class Labels:
-    """Ids of one kind, each of which may be used once in a file."""
-
-    def __init__(self) -> None:
-        self._taken: dict[str, str] = {}
-
-    def take(self, node: Node) -> str:
-        """The node's label. Raises InvalidImport when another node had it."""
-        label = node.label()
-        if label in self._taken:
-            raise node.fault("an id of its own", f"{describe(label)}, which {self._taken[label]} has as well")
-        self._taken[label] = node.at
-        return label
-
-
 def describe(value: object) -> str:
     """A JSON value in a few words."""
     if isinstance(value, dict):

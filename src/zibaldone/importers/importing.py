@@ -19,6 +19,7 @@ from zibaldone.importers.source import ImportSource
 
 _SHOWN = 8  # speakers, or files
 PIECE_MESSAGES = 1000  # looked at together
+_MOST_IDS = 200_000  # held against each other
 _WHO_IS_ME = (
     "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
     " own: forget them, and import again with your name (me=['NAME'], --me NAME --again, the page's form)"
@@ -75,20 +76,27 @@ class ImportReading:
         owner = self._owners[0]
         self.source.read_bytes = 0
         known: dict[str | None, dict[str, datetime]] = {}
+        ids: dict[tuple[str | None, str | None], int] = {}  # what the first message of each says
         items = each((self.source,), self.importer.read)
         while piece := list(islice(items, PIECE_MESSAGES)):
             said: dict[str | None, list[Message]] = {}
+            refused: list[NotImported] = []
             for item in piece:
-                if isinstance(item, OfUser):
-                    said.setdefault(item.user, []).append(item.message)
-                elif isinstance(item, Message):
-                    said.setdefault(None, []).append(item)
+                if isinstance(item, NotImported):
+                    refused.append(item)
+                    continue
+                user, message = (item.user, item.message) if isinstance(item, OfUser) else (None, item)
+                content = hash(message.content)
+                if len(ids) < _MOST_IDS and ids.setdefault((user, message.id), content) != content:
+                    why = f"a message with the id of another: {message.id!r}"
+                    refused.append(NotImported(self.source.label, why))
+                else:
+                    said.setdefault(user, []).append(message)
             notes = (*self.importer.notes, *owner.notes, *self.notes)
-            refused = tuple(item for item in piece if isinstance(item, NotImported))
             for user, messages in (said or {None: []}).items():
                 marked = map(owner.marked, timed(messages, known.setdefault(user, {})))
-                yield Conversation(tuple(marked), user, refused, notes)
-                refused = ()
+                yield Conversation(tuple(marked), user, tuple(refused), notes)
+                refused = []
 
     def _find_owner(self) -> _Owner:
         """Find who of several people the owner is: who the caller names, else who the export does."""

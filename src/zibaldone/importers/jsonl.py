@@ -17,7 +17,7 @@ from typing import Any
 
 from zibaldone.core import DEFAULT_SESSION, Message
 from zibaldone.importers.base import Item, OfUser
-from zibaldone.importers.document import Node, describe
+from zibaldone.importers.document import Node
 from zibaldone.importers.export import MESSAGES
 from zibaldone.importers.files import Head, Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
@@ -32,9 +32,6 @@ _CHAT = tuple(
 )
 _STATES = ("values", "channel_values", "checkpoint")  # around the state of a graph
 _RATED = {"rating", "evaluation_name"}  # of what is said about messages, and is none
-_MOST_IDS = 200_000  # held against each other
-
-_Ids = dict[tuple[str | None, str], tuple[Message, str]]  # (user, id) -> the message and where it stands
 
 
 class JSONLines(Importer):
@@ -62,7 +59,6 @@ class JSONLines(Importer):
 class _Reader:
     """State while a file is read."""
 
-    ids: _Ids = field(default_factory=dict)
     chains: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
     def messages(self, node: Node) -> Iterator[Item]:
@@ -86,13 +82,6 @@ class _Reader:
     def _messages(self, node: Node, session: Node | None, user: str | None) -> list[Message]:
         """Return the messages of one object, with ids; results of tools come after it."""
         made = _of_library(node, session) if _is_library_s(node) else _of_chat(node, session)
-        own_id = node.get("id") if isinstance(node.value, dict) else None
-        if own_id and not isinstance(own_id.value, list) and len(self.ids) < _MOST_IDS:
-            first, where = self.ids.setdefault((user, own_id.label()), (made[0], node.at))
-            if first != made[0]:
-                raise own_id.fault(
-                    "an id of its own", f"{describe(own_id.value)}, which another message at {where} has"
-                )
         return [self._named(message, user) for message in made]
 
     def _named(self, message: Message, user: str | None) -> Message:

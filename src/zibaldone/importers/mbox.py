@@ -84,7 +84,7 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
         lines = (" ".join(line.split()) for line in plain_text(text).splitlines())
         text = "\n".join(filter(None, lines))
     files = [
-        attachment("file", part.get_filename() or None, part.get_content_type())
+        attachment("file", name=part.get_filename(), media_type=part.get_content_type())
         for part in mail.iter_attachments()
         if part.get_filename()
     ]

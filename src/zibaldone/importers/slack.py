@@ -71,7 +71,7 @@ def _titles(source: ImportSource, people: dict[str, str]) -> Iterator[tuple[str,
 def _messages(node: Node, channel: str, title: str, people: dict[str, str]) -> Iterator[Message]:
     text, kind, user, bot = (node.get(name) for name in ("text", "subtype", "user", "bot_id"))
     files = [
-        attachment("file", str(label.value), media.text() if (media := file.get("mimetype")) else None)
+        attachment("file", name=str(label.value), media_type=file.text_of("mimetype") or None)
         for file in node.items_of("files")
         if (label := file.get("name") or file.get("title"))
     ]

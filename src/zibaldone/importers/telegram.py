@@ -95,7 +95,7 @@ def _files(node: Node) -> Iterator[tuple[str, dict[str, Any]]]:
             if named.startswith("("):  # "(File not included. Change data exporting settings to download.)"
                 yield f"[{label}]", attachment(label)
             else:
-                known = attachment(label, named, media_type.text() if media_type else None)
+                known = attachment(label, name=named, media_type=media_type.text() if media_type else None)
                 yield f"[{label}: {named}]", known
 
 

@@ -177,7 +177,7 @@ class _Talk:
         name, content = (speaker[1].strip(_AROUND_NAMES), speaker[2]) if speaker else (None, text)
         if not content.strip():
             return
-        media = [attachment("file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
+        media = [attachment("file", name=match[1] or match[2]) for match in _MEDIA.finditer(content)]
         is_notice = name is None or _is_notice(content)
         metadata = {"title": self.title, **attached(media), **({NOISE: "notice"} if is_notice else {})}
         if (name,) != self.last[:1]:
