@@ -120,7 +120,7 @@ COMMANDS = (
         _option("questions", 'A JSON object a line: {"question": "...", "evidence": [12, "words"]}; else they are made.',
                 kind="path"),
         _option("system", "Only this system: a view, views joined by '+', or a baseline.", kind="texts"),
-        _option("budget", "Tokens of a recall, with commas.", "250,500,1000"),
+        _option("budget", "Tokens of a recall.", (250, 500, 1000), 1, "seqs"),
         whose="user"),
 )
 # fmt: on

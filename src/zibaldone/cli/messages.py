@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -12,9 +12,6 @@ from zibaldone.cli import showing
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.cli.input import MYSELF, holds_memory, open_memory, standard_input, standard_input_file
 from zibaldone.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from zibaldone.api.memory import Memory
 
 
 @runs("addMessages")
@@ -99,27 +96,18 @@ def show(call: CliCall) -> None:
 @runs("exportMessages")
 def export(call: CliCall) -> None:
     """Write a user's messages as JSON Lines, which import reads back exactly."""
+    from zibaldone.importers.export import to_line
+
     path = call.given["path"]
     if call.given["attachments"] and str(path) == "-":
         raise InvalidInput("an archive is not written to standard output: give a path, such as mine.zip")
     with call.opened() as memory:
         if str(path) == "-":
-            _export_to_standard_output(memory, call.whose)
+            for message in memory.messages(user=call.whose, include_tool_traffic=True):
+                out.write(to_line(message))
             return
         count = call.run(memory)
     call.answer(
         {"user": call.user, "path": path, "messages": count},
         f"{out.count(count, 'message')} written to {path}",
     )
-
-
-def _export_to_standard_output(memory: Memory, user: str) -> None:
-    from zibaldone.importers.export import to_line
-
-    after = 0
-    while page := memory.messages(user=user, after=after, limit=1000, include_tool_traffic=True):
-        for message in page:
-            out.write(to_line(message))
-        after = page[-1].seq
-    if not after:
-        raise InvalidInput(f"user {user!r} has no messages: nothing to export")
