@@ -456,27 +456,6 @@ def test_me_is_somebody_who_speaks(write, memory):
     assert memory.users() == []
 
 
-def test_telegram_says_whose_account_it_is(write, memory):
-    chat = [
-        {"id": i, "type": "message", "from": name, "date": "2024-01-15T10:31:00", "text": text}
-        for i, (name, text) in enumerate(
-            [
-                ("Ann Lee", "I am allergic to nuts."),
-                ("Ben", "I am allergic to cats."),
-                (None, "I prefer tea."),
-            ]
-        )
-    ]
-    whole = {
-        "personal_information": {"first_name": "Ann", "last_name": "Lee"},
-        "chats": {"list": [{"name": "Ben", "type": "personal_chat", "id": 7, "messages": chat}]},
-    }
-    done = memory.user("ann").import_(write(whole))
-    memory.maintain()
-    assert done.notes == ("your messages in it are those of 'Ann Lee', as the export says",)
-    assert noted(memory) == [("constraint", "I am allergic to nuts.")]
-
-
 @pytest.mark.parametrize(
     ("dates", "said", "months", "is_told"),
     [

@@ -53,18 +53,18 @@ def test_files_that_are_no_json(fault, content, expected, named):
         ('[{"mapping": {}, "id": "a"},\n{"mapping": {}, "id": "b"}\n', "line 3: the JSON ends too early"),
         ('[{"mapping": {}, "id": "a"}, {"mapping": {"x": {"mes', "line 1: the JSON ends too early"),
         ('[{"role": "user", "content": "caf\\u00', "line 1: the JSON ends too early"),
-        ('[{"title": "Gif', "line 1: the JSON ends too early"),  # and so to tell the format
+        ('[{"title": "Gif', "line 1: the JSON ends too early"),
         ('{"seldom": {\n"seen": [1, tr', "line 2: the JSON ends too early"),
         ('[{"a": -', "line 1: the JSON ends too early"),
         ("[", "line 1: the JSON ends too early"),
         ('{"seldom": seen, "x": 1}', "line 1: not valid JSON"),
         ('[{"a": "\\u12"}]', "line 1: not valid JSON"),
-        ('[{"id": 1},\n {"id": 2} {"id": 3}]', "line 2: not valid JSON"),
+        ('[{"mapping": {}, "id": 1},\n {"mapping": {}, "id": 2} {"id": 3}]', "line 2: not valid JSON"),
     ],
 )
 def test_damaged_json(fault, content, said):
-    """A cut-off download is called that, whatever it was of, and no other fault is; the line is named."""
-    assert said in fault(content)
+    """A cut-off download is called that, and no other fault is; the line is named."""
+    assert said in fault(content, "chatgpt")
 
 
 def test_a_note_by_itself(tmp_path):

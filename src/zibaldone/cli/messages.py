@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from zibaldone.cli import output as out
 from zibaldone.cli import showing
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.input import MYSELF, holds_memory, open_memory, standard_input, standard_input_file
+from zibaldone.cli.input import MYSELF, open_memory, standard_input, standard_input_file
 from zibaldone.errors import InvalidInput
 
 
@@ -27,24 +26,19 @@ def add(call: CliCall) -> None:
     if call.as_json:
         out.write_json({"user": call.user, "messages": stored})
     else:
-        showing.write_messages(call, stored)
+        call.show(stored)
 
 
 @runs("importFile")
 def import_(call: CliCall) -> None:
     from zibaldone.core.validation import key
-    from zibaldone.engine.imports import ImportInterrupted, must_be_readable
-    from zibaldone.importers.importing import NoUser, reading
-    from zibaldone.importers.source import opened_source
+    from zibaldone.engine.imports import ImportInterrupted
+    from zibaldone.importers.importing import NoUser
 
-    path, form, user = call.given["path"], call.given["format"], call.user
+    path, user = call.given["path"], call.user
     if user is not None:
         key("user", user)
     given = standard_input_file() if str(path) == "-" else path
-    if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
-        with opened_source(given) as source:
-            read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
-            must_be_readable(read)
     bar_of = out.progress("importing", shown=not call.as_json)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}

@@ -9,7 +9,7 @@ from pathlib import Path
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers.base import Conversation, NotImported
-from zibaldone.importers.files import Importer, check_json, head_of
+from zibaldone.importers.files import Importer, head_of
 from zibaldone.importers.source import ImportSource, opened_source
 
 __all__ = ["Conversation", "ImportSource", "Importer", "NotImported", "get", "names", "recognise"]
@@ -71,9 +71,6 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     if given.only is None:
         found = f"the {given.kind} holds {', '.join(map(repr, given.names[:8])) or 'nothing'}"
     else:
-        head = head_of(given, given.only)  # raises if it is no text
-        found = f"it begins with {head.text[:60]!r}"
-        if head.is_json:
-            check_json(given, given.only)
+        found = f"it begins with {head_of(given, given.only).text[:60]!r}"  # raises if it is no text
     tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in importers)
     raise InvalidImport(f"{given.label}: is of no known format: {found}. {_HINT} Tried {tried}")

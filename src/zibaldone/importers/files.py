@@ -23,7 +23,6 @@ from zibaldone.importers.streaming import (
 )
 
 HEAD_BYTES = 1 << 18
-_LOOKED_THROUGH_BYTES = 64 * 2**20  # of a file of no known format, for what may be wrong with its JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +94,6 @@ def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported
                     yield refusal(error)
 
 
-def check_json(source: ImportSource, name: str) -> None:
-    """Raise InvalidImport for damaged JSON; a long file is not checked."""
-    if source.entries[name].size_bytes <= _LOOKED_THROUGH_BYTES:
-        for _ in read_objects(source, name):
-            pass
-    source.read_bytes = 0
-
-
 def refusal(error: InvalidImport, conversation: str = "") -> NotImported:
     """Turn an error into a refusal of the report."""
     return NotImported(error.where, error.why or str(error), conversation)
@@ -145,10 +136,6 @@ class Importer:
         if source.only is None:
             named = [name for name in named if self.in_folders and re.search(self.in_folders, name)]
         return [name for name in named if (head := try_head(source, name)) and self.fits(head)]
-
-    def owner(self, source: ImportSource) -> str | None:  # noqa: ARG002
-        """The name of whose export it is, where it says so and speakers have names."""
-        return None
 
     def read(self, source: ImportSource) -> Iterator[Item]:
         """Yield the messages in the source's own order. Raises InvalidImport for what is none at all."""

@@ -99,7 +99,7 @@ class ImportReading:
                 refused = []
 
     def _find_owner(self) -> _Owner:
-        """Find who of several people the owner is: who the caller names, else who the export does."""
+        """Find who of several people the owner is: only the caller can say."""
         among_people = self.importer.among_people
         if not self.me and not among_people:
             return _Owner()
@@ -112,11 +112,8 @@ class ImportReading:
         people = _some([*speakers.values()]) or "nobody with a name"
         if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
             raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
-        named = self.importer.owner(self.source) if among_people and not self.me else None
-        if self.me or (named is not None and named.casefold() in speakers):
-            names = frozenset(name.casefold() for name in self.me or (str(named),))
-            note = () if self.me else (f"your messages in it are those of {named!r}, as the export says",)
-            return _Owner(names, among_people, note)
+        if self.me:
+            return _Owner(frozenset(name.casefold() for name in self.me), among_people)
         if len(speakers) < 2:
             return _Owner()
         return _Owner(frozenset(), among_people, (_WHO_IS_ME.format(people=people),))

@@ -31,14 +31,6 @@ class Telegram(Importer):
         keys = set(head.keys)
         return head.text[:1] == "{" and ("chats" in keys or {"type", "id", "messages"} <= keys)
 
-    def owner(self, source: ImportSource) -> str | None:
-        """The name in the personal information of a whole account's export."""
-        for name in self.files(source):
-            about = read_about(source, name, "chats") if "chats" in head_of(source, name).keys else None
-            if about and (person := about.get("personal_information")):
-                return f"{person.text_of('first_name')} {person.text_of('last_name')}".strip() or None
-        return None
-
     def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
         """Yield the messages of each chat, or of the only one."""
         if "chats" in head_of(source, name).keys:
