@@ -88,15 +88,6 @@ def test_bad_input(of_two, words, says):
     assert says in of_two(*words.split(), code=2).stderr
 
 
-def test_questions_left_open(filled, tmp_path):
-    """Without a model, --record leaves questions in the folder and says which."""
-    recorded = ("maintain", "--view", "chunks", "--record", tmp_path / "questions")
-    assert "nobody has answered" in filled(*recorded, code=4).stderr
-    (path, *_) = sorted((tmp_path / "questions").rglob("*.md"))
-    assert "Otto repaired clock number" in path.read_text()
-    assert filled("build", "chunks", "--json").stdout.strip() == "[]"
-
-
 def test_from_a_build_to_a_rollback(of_two):
     """Each step in a command of its own, and so in a process of its own."""
 

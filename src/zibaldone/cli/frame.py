@@ -216,7 +216,7 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
     default = operation.cli.defaults.get(part.name, part.default)
     is_required = default is REQUIRED or part.name in operation.any_of
     kind = _TYPES.get(part.kind, str)
-    declared: dict[str, Any] = {"help": _help(part)}
+    declared: dict[str, Any] = {"help": part.help}
     if part.kind == "folder":
         declared["parser"] = given_path
     if not part.passed and part.least is not None:  # others are checked by the method, which says it better
@@ -232,12 +232,3 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
 
 def _keyword(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
     return Argument(name, Argument.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-def _help(part: Parameter) -> str:
-    added = ""
-    if part.kind == "session":
-        added = ": its name, or how that begins"
-    elif part.kind in ("texts", "choices", "seqs", "paths"):
-        added = " (repeatable)"
-    return f"{part.help[:-1]}{added}." if added and not part.help.endswith("...") else part.help + added

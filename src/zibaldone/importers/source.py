@@ -105,12 +105,10 @@ class _Counted(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         try:
             data = self._stream.read(size)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise InvalidImport(
-                f"{self._where}: the archive is damaged here ({error}): download it again"
+                f"{self._where}: cannot be unpacked ({error}): download it again, or unpack it yourself"
             ) from error
-        except (NotImplementedError, RuntimeError) as error:
-            raise InvalidImport(f"{self._where}: cannot be unpacked ({error}): unpack the archive") from error
         self._source.read_bytes += len(data)
         return data
 
@@ -216,8 +214,6 @@ def _check_entry(info: zipfile.ZipInfo, label: str) -> None:
     path = PurePosixPath(info.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not path.parts or path.parts[0].endswith(":"):
         raise InvalidImport(f"{label}: holds a file {info.filename[:80]!r} that would lie outside of it")
-    if info.flag_bits & 1:
-        raise InvalidImport(f"{label}: needs a password: unpack it, and give the folder")
     if info.file_size > _RATIO_FROM and info.file_size > MOST_RATIO * max(info.compress_size, 1):
         raise InvalidImport(
             f"{label}: {info.filename[:80]!r} says it unpacks to {info.file_size} bytes, {MOST_RATIO} times"
