@@ -24,10 +24,9 @@ class Codex(Importer):
 
     def fits(self, head: Head) -> bool:
         """Recognise a rollout by its first line."""
-        is_wrapped = {"timestamp", "type", "payload"} <= set(head.keys)
-        return is_wrapped and any(
-            f'"{kind}"' in head.text[:4000] for kind in ("session_meta", "response_item")
-        )
+        kinds = ('"session_meta"', '"response_item"')
+        is_item = {"timestamp", "type", "payload"} <= set(head.keys)
+        return is_item and any(kind in head.text[:4000] for kind in kinds)
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
         """Yield the messages of a file's lines."""
@@ -44,7 +43,7 @@ class _Rollout:
 
     def messages(self, node: Node) -> Iterator[Message]:
         """Yield the messages of a line."""
-        kind, payload = node.text_of("type"), node["payload"]
+        kind, payload = node.text_of("type"), node.get("payload") or node
         if kind == "session_meta" and (own := payload.get("id")):
             self.session, cwd = own.label(), payload.get("cwd")
             self.folder = {"folder": str(cwd.value)} if cwd else {}

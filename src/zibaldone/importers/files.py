@@ -32,11 +32,6 @@ class Head:
     text: str  # without white space in front
     keys: tuple[str, ...]  # of the first object, if it is JSON, as far as the head shows it
 
-    @property
-    def is_json(self) -> bool:
-        """True if it begins as JSON does."""
-        return self.text[:1] in ("[", "{")
-
 
 def head_of(source: ImportSource, name: str) -> Head:
     """Read the beginning of a file. Raises InvalidImport if it is not text."""

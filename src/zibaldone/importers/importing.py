@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from typing import get_args
 
@@ -54,7 +55,7 @@ class _Owner:
         return replace(message, metadata={**message.metadata, OWNERS_WORDS: is_owners})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportReading:
     """A source with its importer; it may be read several times."""
 
@@ -62,7 +63,6 @@ class ImportReading:
     importer: Importer
     me: frozenset[str] = frozenset()  # what the owner is called in it
     notes: tuple[str, ...] = ()  # what it leaves to other imports
-    _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
 
     @property
     def size_bytes(self) -> int:
@@ -71,9 +71,7 @@ class ImportReading:
 
     def conversations(self) -> Iterator[Conversation]:
         """Yield the messages piece by piece, times filled in, with what could not be read."""
-        if not self._owners:
-            self._owners.append(self._find_owner())
-        owner = self._owners[0]
+        owner = self._owner
         self.source.read_bytes = 0
         known: dict[str | None, dict[str, datetime]] = {}
         ids: dict[tuple[str | None, str | None], int] = {}  # what the first message of each says
@@ -98,7 +96,8 @@ class ImportReading:
                 yield Conversation(tuple(marked), user, tuple(refused), notes)
                 refused = []
 
-    def _find_owner(self) -> _Owner:
+    @cached_property
+    def _owner(self) -> _Owner:
         """Find who of several people the owner is: only the caller can say."""
         among_people = self.importer.among_people
         if not self.me and not among_people:

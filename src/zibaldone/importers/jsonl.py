@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from zibaldone.core import DEFAULT_SESSION, Message
 from zibaldone.importers.base import Item, OfUser
@@ -27,6 +26,7 @@ _ALIASES = {
     "session": ("session", "session_id", "conversation_id", "thread_id"),
     "time": ("time", "timestamp", "created_at"),
 }
+_BESIDE = {name for names in _ALIASES.values() for name in names} | {"user", "user_id"}
 _CHAT = tuple(
     "role content name id metadata tool_calls tool_call_id function_call refusal reasoning_content".split()
 )
@@ -80,9 +80,8 @@ class _Reader:
         return [*made] if user is None else [OfUser(user, message) for message in made]
 
     def _messages(self, node: Node, session: Node | None, user: str | None) -> list[Message]:
-        """Return the messages of one object, with ids; results of tools come after it."""
-        made = _of_library(node, session) if _is_library_s(node) else _of_chat(node, session)
-        return [self._named(message, user) for message in made]
+        """Return the messages of one object, with ids."""
+        return [self._named(message, user) for message in _made(node, session)]
 
     def _named(self, message: Message, user: str | None) -> Message:
         """Return the message with an id, made if it has none.
@@ -118,34 +117,21 @@ def _is_library_s(node: Node) -> bool:
     )
 
 
-def _of_library(node: Node, session: Node | None) -> list[Message]:
+def _made(node: Node, session: Node | None) -> list[Message]:
+    """Return the messages of one object; results of tools come after it."""
     time = _first(node, *_ALIASES["time"])
+    value = {name: inner.value for name, inner in node.fields().items() if name not in _BESIDE}
+    if not _is_library_s(node):
+        extra = {name: value.pop(name) for name in [*value] if name not in _CHAT}
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict) or metadata is None:
+            known = {name: inner for name, inner in extra.items() if inner is not None}
+            value["metadata"] = {**known, **(metadata or {})}
+        if own_id := node.get("id"):
+            value["id"] = own_id.label()
     label = session.label() if session else DEFAULT_SESSION
-    beside = {name for names in _ALIASES.values() for name in names} | {"user", "user_id"}
-    value = {name: inner for name, inner in node.value.items() if name not in beside}
     made = node.messages(value)
     return [replace(message, session=label, time=time.time() if time else message.time) for message in made]
-
-
-def _of_chat(node: Node, session: Node | None) -> list[Message]:
-    fields = node.fields()
-    time = _first(node, *_ALIASES["time"])
-    own_id = node.get("id")
-    known: dict[str, Any] = {key: fields[key].value for key in _CHAT if key in fields}
-    used = {*_CHAT, *_ALIASES["session"], *_ALIASES["time"], "user", "user_id"}
-    extra = {key: fields[key].value for key in fields if key not in used and fields[key].value is not None}
-    metadata = known.pop("metadata", None)
-    if isinstance(metadata, dict) or metadata is None:
-        metadata = {**extra, **(metadata or {})}
-    return node.messages(
-        {
-            **known,
-            "id": own_id.label() if own_id else None,
-            "time": time.time() if time else None,
-            "session": session.label() if session else DEFAULT_SESSION,
-            "metadata": metadata,
-        }
-    )
 
 
 def _session(node: Node) -> Node | None:

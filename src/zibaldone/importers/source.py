@@ -22,8 +22,7 @@ from typing import IO, BinaryIO, Literal, cast
 from zibaldone.errors import InvalidImport
 
 MOST_FILES = 100_000
-MOST_BYTES = 50 * 2**30  # of an archive, unpacked
-MOST_RATIO = 200  # unpacked by packed bytes, of a file above the next figure
+MOST_RATIO = 200  # unpacked by packed bytes, of an archive above the next figure
 _RATIO_FROM = 32 * 2**20
 _SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive; of an empty one
 _SKIPPED = ("__MACOSX", ".git", ".obsidian", ".trash", "node_modules")
@@ -196,8 +195,8 @@ def _of_archive(stream: IO[bytes], label: str, size: int, stack: ExitStack) -> d
         raise InvalidImport(f"{label}: has more than {MOST_FILES} files: unpack it, and give the folder")
     for info in inside:
         _check_entry(info, label)
-    total, packed = sum(info.file_size for info in inside), sum(info.compress_size for info in inside)
-    if total > MOST_BYTES or packed > size:
+    total = sum(info.file_size for info in inside)
+    if total > max(_RATIO_FROM, MOST_RATIO * size):
         raise InvalidImport(
             f"{label}: says it holds {total} bytes in {size}: no export does. If it is one all the same,"
             " unpack it, and give the folder"
@@ -214,11 +213,6 @@ def _check_entry(info: zipfile.ZipInfo, label: str) -> None:
     path = PurePosixPath(info.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not path.parts or path.parts[0].endswith(":"):
         raise InvalidImport(f"{label}: holds a file {info.filename[:80]!r} that would lie outside of it")
-    if info.file_size > _RATIO_FROM and info.file_size > MOST_RATIO * max(info.compress_size, 1):
-        raise InvalidImport(
-            f"{label}: {info.filename[:80]!r} says it unpacks to {info.file_size} bytes, {MOST_RATIO} times"
-            " its size and more: no export does. If it is one all the same, unpack it, and give the folder"
-        )
 
 
 def _name_of(stream: object) -> str:

@@ -36,7 +36,7 @@ class NamedColumns(Importer):
 
     def fits(self, head: Head) -> bool:
         """Recognise a table by its first line."""
-        return not head.is_json and _columns(head) is not None
+        return head.text[:1] not in "[{" and _columns(head) is not None
 
     def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
         """Yield the message of each row."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from zibaldone.cli.demo.sample import DemoAnswer
-from zibaldone.cli.showing import receipt_summary
 from zibaldone.core import Message
-from zibaldone.engine.forgetting import Receipt
-from zibaldone.recall.result import Recall
 from zibaldone.text.rendering import line
 
 NEXT = """\
@@ -40,8 +37,12 @@ def opening(console: Console, messages: Sequence[Message], full_tokens: int, imp
 def recalled(console: Console, number: int, answer: DemoAnswer, full_tokens: int) -> None:
     """Print one question: the recalled text with the parts of the answer marked, and what it misses."""
     question, recall = answer.question, answer.recall
-    _heading(console, f"[bold]{number}. {question.question}[/]  [dim]{question.kind}[/]")
-    _text(console, recall, answer.phrases.values())
+    console.print()
+    console.rule(f"[bold]{number}. {question.question}[/]  [dim]{question.kind}[/]", align="left")
+    text = Text(recall.text, style="dim")
+    text.highlight_words(answer.phrases.values(), style="bold green not dim")
+    text.highlight_regex(r"\[no longer holds[^\]]*\]", style="bold red not dim")
+    console.print(Padding(text, (0, 0, 0, 2)))
     looked_for = question.answer or "nothing, it was never mentioned."
     console.print(f"  [bold]Looked for:[/] {looked_for}", highlight=False)
     if parts := len(answer.phrases):
@@ -56,23 +57,14 @@ def recalled(console: Console, number: int, answer: DemoAnswer, full_tokens: int
     missed = [f"“{phrase}”. {recall.why_not(seq)}" for seq, phrase in answer.missing.items()]
     if not answer.phrases and recall:
         missed = ["that memory knows nothing of it."]
-    for text in missed:
-        console.print(Padding(Text(f"misses: {text}", style="red"), (0, 0, 0, 2)))
+    for what in missed:
+        console.print(Padding(Text(f"misses: {what}", style="red"), (0, 0, 0, 2)))
 
 
-def changed(console: Console, change: Message, recall: Recall) -> None:
-    """Print what a new message does to what was said before."""
-    _heading(console, "[bold]Something changes[/]")
-    console.print(Text(f"New: {line(change.speaker, change.content)}\n{recall.query}"))
-    _text(console, recall)
-
-
-def closing(console: Console, answers: Sequence[DemoAnswer], receipt: Receipt) -> None:
-    """Print a dry run of forgetting, the figures, and what to do next."""
-    _heading(console, "[bold]Forget[/]")
-    console.print(f"A session about a sick cat, a dry run: {receipt_summary(receipt)}.\n", highlight=False)
+def closing(console: Console, answers: Sequence[DemoAnswer]) -> None:
+    """Print the figures, and what to do next."""
     right = sum(answer.right for answer in answers)
-    console.print(f"[bold]{right} of {len(answers)}[/] questions got all that they need.", highlight=False)
+    console.print(f"\n[bold]{right} of {len(answers)}[/] questions got all that they need.", highlight=False)
     for answer in answers:
         if not answer.right:
             console.print(Text(f"misses: {answer.question.question}", style="red"))
@@ -82,16 +74,3 @@ def closing(console: Console, answers: Sequence[DemoAnswer], receipt: Receipt) -
         highlight=False,
     )
     console.print(Text(NEXT, style="bold"), soft_wrap=True)
-
-
-def _heading(console: Console, title: str) -> None:
-    console.print()
-    console.rule(title, align="left")
-
-
-def _text(console: Console, recall: Recall, phrases: Iterable[str] = ()) -> None:
-    """Print a recalled text, as a prompt gets it; parts of the answer and what is over stand out."""
-    text = Text(recall.text, style="dim")
-    text.highlight_words(phrases, style="bold green not dim")
-    text.highlight_regex(r"\[no longer holds[^\]]*\]", style="bold red not dim")
-    console.print(Padding(text, (0, 0, 0, 2)))
