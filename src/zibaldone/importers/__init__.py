@@ -69,8 +69,8 @@ def recognise(given: str | Path | ImportSource) -> Importer:
         if importer.files(given):
             return importer
     if given.only is None:
-        found = f"the {given.kind} holds {', '.join(map(repr, given.names[:8])) or 'nothing'}"
+        opening = f"the {given.kind} holds {', '.join(map(repr, given.names[:8])) or 'nothing'}"
     else:
-        found = f"it begins with {head_of(given, given.only).text[:60]!r}"  # raises if it is no text
+        opening = f"it begins with {head_of(given, given.only).text[:60]!r}"  # raises if it is no text
     tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in importers)
-    raise InvalidImport(f"{given.label}: is of no known format: {found}. {_HINT} Tried {tried}")
+    raise InvalidImport(f"{given.label}: is of no known format: {opening}. {_HINT} Tried {tried}")

@@ -77,7 +77,7 @@ class ImportReading:
         ids: dict[tuple[str | None, str | None], int] = {}  # what the first message of each says
         items = each((self.source,), self.importer.read)
         while piece := list(islice(items, PIECE_MESSAGES)):
-            said: dict[str | None, list[Message]] = {}
+            by_user: dict[str | None, list[Message]] = {}
             refused: list[NotImported] = []
             for item in piece:
                 if isinstance(item, NotImported):
@@ -89,9 +89,9 @@ class ImportReading:
                     why = f"a message with the id of another: {message.id!r}"
                     refused.append(NotImported(self.source.label, why))
                 else:
-                    said.setdefault(user, []).append(message)
+                    by_user.setdefault(user, []).append(message)
             notes = (*self.importer.notes, *owner.notes, *self.notes)
-            for user, messages in (said or {None: []}).items():
+            for user, messages in (by_user or {None: []}).items():
                 marked = map(owner.marked, timed(messages, known.setdefault(user, {})))
                 yield Conversation(tuple(marked), user, tuple(refused), notes)
                 refused = []
@@ -105,9 +105,10 @@ class ImportReading:
         speakers: dict[str, str] = {}
         with suppress(InvalidImport):  # the import itself reports it
             for item in self.importer.read(self.source):
-                said = item.message if isinstance(item, OfUser) else item
-                if isinstance(said, Message) and said.role == "user" and said.name and not said.is_noise:
-                    speakers.setdefault(said.name.casefold(), said.name)
+                message = item.message if isinstance(item, OfUser) else item
+                if isinstance(message, Message) and message.role == "user" and not message.is_noise:
+                    speakers.setdefault((message.name or "").casefold(), message.name or "")
+            speakers.pop("", None)
         people = _some([*speakers.values()]) or "nobody with a name"
         if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
             raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
