@@ -12,15 +12,21 @@ them at once, and a run over them needs no server. People are slow: give clients
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from zibaldone.errors import InvalidInput, QuestionOpen
 from zibaldone.models.base import ChatReply, ChatRequest, Turn
@@ -36,33 +42,42 @@ class HandModelServer:
 
     def __init__(self, folder: str | Path, port: int = 0, poll_s: float = _POLL_S) -> None:
         self._recorded, self._poll_s = RecordedModel(folder, on_miss="leave_open"), poll_s
-        self._closed = threading.Event()
-        outer = self
-
-        class Handler(_Handler):
-            hand = outer
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._is_closed = False
+        routes = [Route("/v1/chat/completions", self._complete, methods=["POST"])]
+        listening = socket.create_server(("127.0.0.1", port))
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        self._server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="warning"))
+        self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Break off what is held open."""
-        self._closed.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._is_closed = self._server.should_exit = True
         self._thread.join()
 
-    def answer(self, request: ChatRequest) -> ChatReply | None:
+    async def _complete(self, http: Request) -> JSONResponse:
+        try:
+            asked = await http.json()
+            request = _request(asked)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return _refusal(400, f"no chat completion: {error!r}")
+        if asked.get("stream"):
+            return _refusal(400, "a person does not stream: leave 'stream' out")
+        reply = await self._answer(request)
+        if reply is None:
+            return _refusal(503, "the server was closed")
+        choice = {"index": 0, "message": {"role": "assistant", "content": reply.text}}
+        head = {"id": "by-hand", "object": "chat.completion", "created": int(time.time()), "model": MODEL}
+        return JSONResponse(head | {"choices": [choice | {"finish_reason": reply.finish}]})
+
+    async def _answer(self, request: ChatRequest) -> ChatReply | None:
         """Wait for somebody's answer; None when the server is closed before."""
         path, told = self._recorded.path(request), ""
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_laid_out(request), encoding="utf-8")
             print(f"open: {path}", flush=True)
-        while not self._closed.is_set():
+        while not self._is_closed:
             try:
                 return self._recorded.chat(request)
             except QuestionOpen:
@@ -71,57 +86,12 @@ class HandModelServer:
                 if str(error) != told:
                     told = str(error)
                     print(told, flush=True)
-            self._closed.wait(self._poll_s)
+            await asyncio.sleep(self._poll_s)
         return None
 
 
-class _Handler(BaseHTTPRequestHandler):
-    hand: HandModelServer
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        if self.path.endswith("/models"):
-            self._send(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
-        else:
-            self._refuse(404, f"no path {self.path}")
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if not self.path.endswith("/chat/completions"):
-            self._refuse(404, f"no path {self.path}")
-            return
-        try:
-            asked = json.loads(body)
-            request = _request(asked)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            self._refuse(400, f"no chat completion: {error!r}")
-            return
-        if asked.get("stream"):
-            self._refuse(400, "a person does not stream: leave 'stream' out")
-        elif reply := self.hand.answer(request):
-            message = {"role": "assistant", "content": reply.text}
-            answer = {"id": "by-hand", "object": "chat.completion", "created": int(time.time())}
-            choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-            self._send(200, answer | {"model": MODEL, "choices": [choice]})  # whoever asks counts tokens
-        else:
-            self.close_connection = True
-
-    def _refuse(self, status: int, message: str) -> None:
-        self._send(status, {"error": {"message": message, "type": "invalid_request_error"}})
-
-    def _send(self, status: int, value: object) -> None:
-        data = json.dumps(value, ensure_ascii=False).encode()
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-        except OSError:  # whoever asked has gone; the answer is kept, and given when asked again
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: open pages are told."""
+def _refusal(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": message, "type": "invalid_request_error"}}, status)
 
 
 def _request(asked: Mapping[str, Any]) -> ChatRequest:

@@ -4,7 +4,6 @@
     python -m benchmarks.infini table2 PATH    the readers, and no maintenance, on LongMemEval
     python -m benchmarks.infini table3 PATH    split thresholds, on LongMemEval
     python -m benchmarks.infini mixing PATH    three conversations of LoCoMo that are unrelated, as one user's
-    python -m benchmarks.infini cost PATH      model calls and tokens of consolidation, on LoCoMo's first
 
 Offline a question scores what `benchmarks.recall` says: the evidence, or the answer, stands in the text. With
 a ZIBALDONE_CHAT_MODEL the view asks it, Infini Memory-A reads too, and answers are judged as by
@@ -15,18 +14,15 @@ what it does not hold is left there as pages to be answered by hand, for the nex
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +38,6 @@ from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatModel, ChatReply, ChatRequest, Tokenizer
 from zibaldone.models.meter import Meter
 from zibaldone.models.static import shared_static_embedder
-from zibaldone.testing import ScriptedModel
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.tasks import Listed, PickDocuments
 
@@ -222,63 +217,11 @@ class Bench:
             ours = f"{100 * share:.1f} % mix; {100 * foreign:.1f} % of entries are foreign"
             yield Row("mixing", variant, "three of LoCoMo", 0, "documents", "", ours, len(groups))
 
-    def cost(self, conversations: Sequence[Conversation]) -> Iterator[Row]:
-        """Calls and tokens for each window of Eq. 1, by a model that gives back all that it is shown."""
-        conversation = conversations[0]
-        raw = sum(self.embedder.count([message.content for message in conversation.messages]))
-        for days in (1, 7, 30, 90):
-            spent: list[int] = []
-
-            def answered(request: ChatRequest, spent: list[int] = spent) -> str:
-                text = json.dumps(_plainly(request), ensure_ascii=False)
-                spent.append(sum(self.embedder.count([*(turn.content for turn in request.turns), text])))
-                return text
-
-            engine = Engine(
-                "topics",
-                replace(self.tools, chat=ScriptedModel(answered)),
-                topics=replace(_H, current_window=timedelta(days=days)),
-            )
-            engine.take(conversation.messages)
-            documents = len(engine.memory.user(USER).topics.catalogue())
-            engine.close()
-            per = f"{1000 * len(spent) / len(conversation.messages):.0f} calls, {sum(spent) / raw:.1f} tokens"
-            measure = "calls in 1,000 messages, tokens for each raw one"
-            yield Row("cost", f"a window of {days} days", conversation.name, 0, measure, "", per, documents)
-
-
-def _plainly(request: ChatRequest) -> Any:
-    """An answer of the usual length: every message is a fact, nothing is merged, blocks go round in turn."""
-    given = json.loads(request.turns[-1].content)
-    match request.task.rpartition(".")[2]:
-        case "extract":
-            lines = [line.partition(": ") for session in given["sessions"] for line in session]
-            return {"facts": [{"message": int(head.split()[0]), "text": text} for head, _, text in lines]}
-        case "rewrite_current":
-            numbers = [int(line.split()[0]) for line in given["entries"]]
-            parts = [numbers[at::8] for at in range(min(8, len(numbers)))]
-            return {"sections": [{"heading": "What was said", "entries": part} for part in parts]}
-        case "plan_updates":
-            blocks, ids = [one["block"] for one in given["blocks"]], [one["id"] for one in given["documents"]]
-            if ids:
-                updates = [{"document": id_, "blocks": blocks[at :: len(ids)]} for at, id_ in enumerate(ids)]
-                return {"updates": [one for one in updates if one["blocks"]], "new_documents": []}
-            return {"updates": [], "new_documents": [{"title": "Talk", "blocks": [one]} for one in blocks]}
-        case "rewrite_documents":
-            return {"documents": [_rewritten(**document) for document in given["documents"]]}
-    return {"groups": []}
-
-
-def _rewritten(document: str, title: str, new: list[dict[str, Any]], **_: Any) -> dict[str, Any]:
-    lines = {part["heading"]: [int(line.split()[0]) for line in part["entries"]] for part in new}
-    sections = [{"heading": heading, "entries": numbers} for heading, numbers in lines.items()]
-    return {"document": document, "title": title, "sections": sections}
-
 
 def main() -> None:
     """Measure one table, and publish it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.infini", description=__doc__)
-    parser.add_argument("table", choices=[*TABLES, "mixing", "cost"])
+    parser.add_argument("table", choices=[*TABLES, "mixing"])
     parser.add_argument("path", type=Path)
     parser.add_argument("--budget", type=int, default=1000, help="tokens")
     parser.add_argument("--record", type=Path, help="keep a model's answers here, and do not ask again")
@@ -289,7 +232,7 @@ def main() -> None:
     parser.add_argument("--offline", action="store_true", help="documents are made without the model")
     parser.add_argument("--output", type=Path, default=results.RESULTS / "infini.json")
     given = parser.parse_args()
-    data = {"table1": "mab", "mixing": "locomo", "cost": "locomo"}.get(given.table, "longmemeval")
+    data = {"table1": "mab", "mixing": "locomo"}.get(given.table, "longmemeval")
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
         bench = Bench(Path(folder), given.record, given.budget, offline=given.offline)
         conversations = [
@@ -301,7 +244,7 @@ def main() -> None:
                 bench.table(given.table, conversations, list(filter(None, given.variants.split(";"))))
             )
         else:
-            rows = list((bench.mixing if given.table == "mixing" else bench.cost)(conversations))
+            rows = list(bench.mixing(conversations))
     if bench.open:
         sys.exit(f"{bench.open} questions are open in {given.record}: answer them, and run this again")
     results.show(given.table, rows)

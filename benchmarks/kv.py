@@ -32,7 +32,8 @@ from zibaldone import Memory, Message
 from zibaldone.api.kv import KVMemory, MemArt
 from zibaldone.cli.compare.evidence import Mean
 from zibaldone.errors import InvalidInput
-from zibaldone.views.kvcache.generate.generation import PromptContext, answer_ids, generate, likelihood
+from zibaldone.views.kvcache.generate.generation import answer_ids, generate, likelihood
+from zibaldone.views.kvcache.generate.selection import SelectedMemory
 from zibaldone.views.kvcache.model.turns import question_of
 
 BASE, FIRST, NONE = "recall-text", "recall-kv", "none"  # the base has the turns that the first recalled
@@ -222,13 +223,13 @@ def _from_text(
     """The same turns as text, before the question, all of it prefilled."""
     encoder = kv.view.encoder
     assert question.asked_at is not None  # `history_of` takes no other
-    ids = question_of(encoder.tokenizer, encoder.form, question.text, question.asked_at).ids
+    ids = question_of(encoder.tokenizer, encoder.form, question.text, question.asked_at)
     before = [i for seq in seqs for i in encoder.turn_ids(of.messages[seq])]
-    context = PromptContext((*before, *ids))
+    prompt = SelectedMemory((*before, *ids))
     gold = answer_ids(encoder, question.answers[0], question.asked_at)
     with encoder.tap.lock:
-        per_token = likelihood(encoder, context, gold) / len(gold)
-        tokens = (context.kv_tokens, len(context.ids))
+        per_token = likelihood(encoder, prompt.prefilled(encoder, len(gold)), gold) / len(gold)
+        tokens = (prompt.kv_tokens, len(prompt.ids))
         made = ArmAnswer(
             name, question.id, question.category, per_token, _share(question, seqs), *tokens, seqs
         )
@@ -236,9 +237,9 @@ def _from_text(
             return made
         options = {"max_new_tokens": asking.new_tokens, "do_sample": False}
         began = time.perf_counter()
-        done = generate(encoder, context, catch=False, options=options)
+        done = generate(encoder, prompt.prefilled(encoder), options)
         ms = (time.perf_counter() - began) * 1000
-    text = str(asking.tokenizer.decode(list(done.ids), skip_special_tokens=True))
+    text = str(asking.tokenizer.decode(list(done), skip_special_tokens=True))
     return _read(made, question, text, ms)
 
 

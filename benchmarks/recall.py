@@ -20,6 +20,7 @@ from statistics import fmean, median
 
 from benchmarks import results
 from benchmarks.data import Conversation, Question, load
+from zibaldone.api import settings
 from zibaldone.cli.compare.evidence import Mean, is_found, share_found
 from zibaldone.cli.compare.systems import Equipment, Recalled, System, check_systems, make_system
 from zibaldone.models.static import shared_static_embedder
@@ -166,10 +167,12 @@ def main(
     parser.add_argument("--budgets", default=budgets, help="tokens, with commas")
     parser.add_argument("--limit", type=int, help="only the first questions of a conversation")
     parser.add_argument("--min-confidence", type=float, help="recall nothing below it; else the engine's own")
+    parser.add_argument("--reranker", help="one of Memory's, by name; chat: the ZIBALDONE_CHAT_MODEL")
     parser.add_argument("--output", type=Path, default=results.RESULTS / f"{data}.json")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="zibaldone-bench-") as folder:
-        tools = Equipment(shared_static_embedder(), Path(folder), given.min_confidence)
+        chat = settings.chat() if given.reranker == "chat" else None
+        tools = Equipment(shared_static_embedder(), Path(folder), given.min_confidence, chat, given.reranker)
         names = check_systems(given.systems.split(","))
         judged = measure(
             load(data, given.path), names, [int(b) for b in given.budgets.split(",")], tools, given.limit

@@ -39,7 +39,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import Any
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import httpx2
@@ -128,33 +127,30 @@ def _event(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(chunk | {"choices": [choice]}).encode() + b"\n\n"
 
 
-class Server:
-    """A server in a process of its own, ready when the path answers; a context manager ends it."""
-
-    def __init__(self, command: Sequence[str], port: int, ready: str) -> None:
-        self.port, self._ready = port, f"http://127.0.0.1:{port}{ready}"
-        self._process = subprocess.Popen(  # noqa: S603 - our own
-            [sys.executable, *command], cwd=results.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-
-    def __enter__(self) -> Server:
+@contextmanager
+def server(command: Sequence[str], ready: str) -> Iterator[None]:
+    """A server in a process of its own, from when this address answers."""
+    process = subprocess.Popen(  # noqa: S603 - our own
+        [sys.executable, *command], cwd=results.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
         until = time.monotonic() + _STARTS_S
-        while time.monotonic() < until and self._process.poll() is None:
-            try:
-                with urlopen(self._ready, timeout=1):  # noqa: S310 - the loopback
-                    return self
-            except (URLError, OSError):
-                time.sleep(0.05)
-        self.__exit__()
-        raise RuntimeError(f"{self._ready} does not answer")
+        while not _answers(ready):
+            if time.monotonic() > until or process.poll() is not None:
+                raise RuntimeError(f"{ready} does not answer")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.wait(_STOPS_S)
 
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(_STOPS_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+
+def _answers(address: str) -> bool:
+    try:
+        with urlopen(address, timeout=1):  # noqa: S310 - the loopback
+            return True
+    except OSError:
+        return False
 
 
 def free_port() -> int:
@@ -556,14 +552,14 @@ def imported(folder: str, users: Sequence[ServedUser], views: Sequence[str]) -> 
 def serving(folder: str, given: argparse.Namespace, views: Sequence[str]) -> Iterator[tuple[int, int]]:
     """An upstream of the given speed and a gateway before it; gives the ports of both."""
     ports = free_port(), free_port()
-    url = f"http://127.0.0.1:{ports[0]}/v1"
+    url, gateway = (f"http://127.0.0.1:{port}" for port in ports)
     serve = ["-c", _SERVE.format(given.timeout), "serve", "--memory", folder]
-    serve += ["--upstream", url, "--port", str(ports[1])]
+    serve += ["--upstream", f"{url}/v1", "--port", str(ports[1])]
     serve += [word for view in views for word in ("--view", view)]
     rates = [str(ports[0]), str(given.prefill), str(given.rate)]
     with (
-        Server(["-m", "benchmarks.serving", "--upstream", *rates], ports[0], "/v1/models"),
-        Server(serve, ports[1], "/healthz"),
+        server(["-m", "benchmarks.serving", "--upstream", *rates], f"{url}/v1/models"),
+        server(serve, f"{gateway}/healthz"),
     ):
         yield ports
 

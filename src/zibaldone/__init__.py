@@ -6,37 +6,7 @@ starts at once.
 
 from __future__ import annotations
 
-from zibaldone.errors import (
-    BlockMissing as BlockMissing,
-    CeilingReached as CeilingReached,
-    ClosedMemory as ClosedMemory,
-    ForeignKV as ForeignKV,
-    IdConflict as IdConflict,
-    InvalidImport as InvalidImport,
-    InvalidInput as InvalidInput,
-    InvalidMessage as InvalidMessage,
-    KeyDestroyed as KeyDestroyed,
-    KeyMissing as KeyMissing,
-    MissingExtra as MissingExtra,
-    ModelFailed as ModelFailed,
-    ModelUnavailable as ModelUnavailable,
-    NewerSchema as NewerSchema,
-    NotEncrypted as NotEncrypted,
-    NotGranted as NotGranted,
-    QuestionOpen as QuestionOpen,
-    RecallGivenUp as RecallGivenUp,
-    StorageBusy as StorageBusy,
-    StorageCorrupt as StorageCorrupt,
-    StorageError as StorageError,
-    StorageFull as StorageFull,
-    StorageUnreachable as StorageUnreachable,
-    StorageUnusable as StorageUnusable,
-    TooMany as TooMany,
-    UnknownName as UnknownName,
-    UnsupportedModel as UnsupportedModel,
-    WrongKey as WrongKey,
-    ZibaldoneError as ZibaldoneError,
-)
+from zibaldone.errors import *  # noqa: F403 - each of them is public
 
 _ERRORS = [name for name in globals() if name[0].isupper()]
 TYPE_CHECKING = False  # no name of `typing` is public here
@@ -125,73 +95,27 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "api.admin": ("Admin", "AsyncAdmin"),
-    "api.aio": ("AsyncMemory",),
-    "api.builds": ("AsyncBuilds", "Builds"),
-    "api.config": ("Config",),
-    "api.user": ("AsyncUser", "User"),
-    "recall.ask": ("Answer", "Step"),
-    "recall.lookup": ("Lookup",),
-    "log.audit": ("AuditEntry",),
-    "log.filters": ("Filter",),
-    "log.grants": ("Grant",),
-    "core": ("ChannelScore", "Citation", "Decision", "Evidence", "Message", "Scope", "Trace", "ViewTrace"),
-    "api.documents": ("AsyncTopics", "Topics", "TopicsEdited", "TopicsExported"),
-    "engine.forgetting": ("Receipt", "Removed"),
-    "importers.base": ("NotImported",),
-    "engine.imports": ("Imported", "ImportInterrupted"),
-    "engine.inspection": ("Integrity", "Stats", "ViewStats"),
-    "api.items": ("AsyncItems", "ItemPut", "Items", "StoredItem"),
-    "log": ("Session",),
-    "engine.maintenance": ("Behind", "Maintained"),
-    "api.memory": ("Memory",),
-    "log.message_input": ("Attachment",),
-    "models.base": ("ChatModel", "Embedder", "Reranker"),
-    "models.meter": ("Ceilings", "Usage"),
-    "models.openai": ("OpenAIChat", "OpenAIEmbedder"),
-    "models.recorded": ("RecordedModel",),
-    "models.static": ("StaticEmbedder",),
-    "api.profile": ("AsyncProfile", "Profile"),
-    "engine.rebuilding.builds": ("Build", "BuildDiff", "BuildStatus", "ChangedContent"),
-    "recall.result": ("Passages", "Recall"),
-    "log.retention": ("Retention", "RetentionRule"),
-    "storage.converting": ("Converted", "change_key", "decrypt_folder", "encrypt_folder"),
-    "engine.verification.receipts": ("Leftover", "LookedAt", "Verification"),
-    "views.base": ("Content", "Counted"),
-    "views.chunks.chunk": ("Past", "StoredChunk"),
-    "views.chunks.config": ("MemAttention", "Placement"),
-    "views.chunks.storage.placement": ("Moved",),
-    "views.hierarchy.config": ("XMemory",),
-    "views.hierarchy.nodes": ("Episode", "Semantic", "Statement"),
-    "views.hierarchy.themes": ("Theme",),
-    "views.notes": ("UserNote",),
-    "views.topics.config": ("Consolidation",),
-    "views.topics.markdown.document": ("Document",),
-    "views.topics.markdown.entry": ("Entry",),
-    "views.topics.read.agent_tools": ("Toolset",),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+def _homes() -> dict[str, str]:
+    """The modules of the names that are imported above for type checkers, by name."""
+    import ast
+
+    source = __spec__.loader.get_source(__name__)  # type: ignore[union-attr]
+    (for_types,) = (node for node in ast.parse(source).body if isinstance(node, ast.If))
+    imports = (node for node in for_types.body if isinstance(node, ast.ImportFrom))
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
+
+
+_HOME = _homes()
 __all__ = sorted([*_ERRORS, *_HOME])
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import gc
-    import threading
     from importlib import import_module
 
-    # What modules make stays: looking through it is a tenth of the time they load in. One thread alone turns
-    # it off, so that two cannot leave it so.
-    pauses = gc.isenabled() and threading.current_thread() is threading.main_thread()
-    if pauses:
-        gc.disable()
-    try:
-        value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    finally:
-        if pauses:
-            gc.enable()
+    value: object = getattr(import_module(_HOME[name]), name)
     globals()[name] = value  # the next time it is there
     return value
 

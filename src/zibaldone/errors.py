@@ -1,35 +1,4 @@
-"""Every error that zibaldone raises on purpose.
-
-ZibaldoneError
-├── InvalidInput (also a ValueError)   the caller gave something that cannot be used
-│   ├── InvalidMessage                 a message that cannot be stored; says which one and why
-│   ├── IdConflict                     a message id that is taken by another content
-│   ├── InvalidImport                  a file that cannot be imported; says the line or path of the fault
-│   ├── UnsupportedModel               a model whose keys and values the kv view cannot reuse; says why
-│   ├── TooMany                        more of something in one call than it takes; names it and the limit
-│   ├── UnknownName                    a view, importer or system of a name that does not exist
-│   └── NotGranted                     a memory that is not shared with the user, or not for writing
-├── MissingExtra (also an ImportError) an optional dependency is not installed; names the extra
-├── ModelFailed                        a model or embedder did not answer, or answered nonsense
-│   ├── ModelUnavailable               down, too slow, rate limited, or the key is wrong: worth a later try
-│   ├── CeilingReached                 a call would go over a ceiling of calls or tokens
-│   └── QuestionOpen                   a recording has no answer to this question yet
-├── RecallGivenUp                      a recall stopped: its time was over, or nobody waits for it
-├── ClosedMemory                       the Memory was closed
-└── StorageError                       the folder or its database cannot be used
-    ├── StorageUnusable                not a folder, not writable, not ours
-    │   ├── KeyMissing                 the folder is encrypted, and no key was given, or not the users' keys
-    │   ├── WrongKey                   the folder is encrypted with another key
-    │   └── NotEncrypted               a key was given for a folder that is not encrypted
-    ├── KeyDestroyed                   the words are sealed by a key of their user that was destroyed
-    ├── StorageBusy                    other processes held the database for too long; try again
-    ├── StorageUnreachable             no connection to the database's server; try again
-    ├── StorageFull                    no space left; nothing of the call was stored
-    ├── ForeignKV                      keys and values of another model; made anew from the log
-    ├── BlockMissing                   a block was moved while it was read; read again
-    ├── StorageCorrupt                 the database file is damaged, or an integrity check failed
-    └── NewerSchema                    the folder was written by a newer version
-"""
+"""Every error that zibaldone raises on purpose, each below the one that it is a kind of."""
 
 from __future__ import annotations
 
@@ -67,7 +36,7 @@ class TooMany(InvalidInput):
 
 
 class UnknownName(InvalidInput):
-    """No view, importer or system has this name."""
+    """No view, importer, system, topic document or note has this name."""
 
 
 class NotGranted(InvalidInput):

@@ -1,6 +1,5 @@
 """Anthropic's memory tool over a memory: in the words of Anthropic's own, and driven by its SDK."""
 
-import asyncio
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from zibaldone import InvalidInput, MissingExtra
-from zibaldone.adapters.anthropic_memory import MemoryFiles, async_memory_tool, memory_tool
+from zibaldone.adapters.anthropic_memory import MemoryFiles, memory_tool
 
 pytestmark = pytest.mark.wide
 
@@ -190,7 +189,6 @@ def test_users_do_not_see_each_others_files(files, memory):
     assert "/memories/b" not in files.view("/memories")
     with pytest.raises(InvalidInput, match="does not exist"):
         files.delete("/memories/b")
-    files.clear()
     assert "bea's" in bea.view("/memories/a")
 
 
@@ -246,22 +244,6 @@ def test_anthropics_tool_runner_drives_it(files):
         assert runner.until_done().content[0].text == "done"
     assert model.seen[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert model.told() == TOLD
-
-
-def test_its_asynchronous_runner_drives_it_too(files):
-    """With the other tool."""
-    model = Model()
-
-    async def use():
-        http = httpx2.AsyncClient(transport=model.transport)
-        async with anthropic.AsyncAnthropic(api_key="none", http_client=http) as client:
-            runner = client.beta.messages.tool_runner(**GO, tools=[async_memory_tool(files)])
-            assert (await runner.until_done()).content[0].text == "done"
-        await async_memory_tool(files).clear_all_memory()
-
-    asyncio.run(use())
-    assert model.told() == TOLD
-    assert files.view("/memories").count("\n") == 1
 
 
 def test_without_the_sdk_the_files_work_and_the_tool_says_what_is_missing(files, monkeypatch):

@@ -1,7 +1,5 @@
 """Nodes of a LangGraph graph that recall and remember."""
 
-import asyncio
-
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -92,19 +90,6 @@ def test_users_do_not_see_each_others_memory(memory):
     assert not any("4711" in m.content for m in memory.messages(user="bea"))
     with pytest.raises(InvalidInput, match="names no user"):
         graph.invoke({"messages": [HumanMessage("hi")]}, {"configurable": {"thread_id": "3"}})
-
-
-def test_awaited_and_with_a_user_of_its_own(memory):
-    """A graph of one user, invoked asynchronously."""
-    seen = []
-    graph = graph_of(memory, seen, user="ann")
-    memory.add("My locker is number 4711.", user="ann")
-    asyncio.run(
-        graph.ainvoke(
-            {"messages": [HumanMessage("Which locker number is mine?")]}, {"configurable": {"thread_id": "1"}}
-        )
-    )
-    assert "4711" in seen[0][0][1]
 
 
 def test_a_memory_that_fails_does_not_stop_the_graph(tmp_path, caplog):

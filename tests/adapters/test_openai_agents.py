@@ -143,6 +143,7 @@ async def test_what_items_say_is_remembered(amemory):
         ("assistant", "Take an umbrella."),
     ]
     assert stored[3].metadata["tool_calls"][0]["id"] == stored[4].metadata["tool_call_id"] == "c1"
+    assert stored[5].metadata.keys() == {"agents_item"}  # once, as it came
 
 
 async def test_an_agent_runs_with_it(amemory):

@@ -35,9 +35,9 @@ class Script:
         return [part.content for part in parts if isinstance(part, UserPromptPart)]
 
 
-def remembering(model, memory, *, tools=True, **options):
+def remembering(model, memory, **options):
     """An agent with Ann's memory."""
-    return Agent(model, capabilities=[UserMemory(memory, user="ann", tools=tools)], **options)
+    return Agent(model, capabilities=[UserMemory(memory, user="ann")], **options)
 
 
 async def test_what_is_recalled_stands_before_the_last_prompt(amemory):
@@ -91,33 +91,6 @@ async def test_calls_and_results_are_messages(amemory):
     assert stored[1].metadata["tool_calls"][0]["id"] == stored[2].metadata["tool_call_id"] == "c1"
 
 
-async def test_the_model_can_recall_and_remember(amemory):
-    """Both tools work; what they give back is not stored again."""
-    await amemory.add(PEANUTS, user="ann", session="long ago")
-    script = Script(
-        ToolCallPart("recall_memory", {"query": "peanuts allergy"}, "c1"),
-        ToolCallPart("remember", {"note": "Ann ordered the soup."}, "c2"),
-        "Done.",
-    )
-    agent = remembering(script.model, amemory)
-    result = await agent.run("Hello!", conversation_id="now")
-    assert PEANUTS in result.all_messages_json().decode()
-    stored = await amemory.messages(user="ann", filter=Filter(session="now"))
-    assert [(m.role, m.content) for m in stored] == [
-        ("assistant", "Ann ordered the soup."),
-        ("user", "Hello!"),
-        ("assistant", "Done."),
-    ]
-
-
-async def test_the_test_model_calls_every_tool(amemory):
-    """Their schemas are what a model can fill in."""
-    result = await remembering(TestModel(), amemory).run("Hello")
-    assert "recall_memory" in result.output
-    plain = remembering(TestModel(), amemory, tools=False)
-    assert (await plain.run("Hello")).output == "success (no tool calls)"
-
-
 @dataclass
 class Deps:
     """What an application gives a run."""
@@ -126,10 +99,9 @@ class Deps:
 
 
 async def test_one_agent_serves_users_apart(amemory):
-    """The user comes from the run: neither the prompt nor the tool shows one what another said."""
+    """The user comes from the run: no prompt shows one what another said."""
     await amemory.add("My dog is called Biscuit.", user="ann", session="x")
-    lines = [ToolCallPart("recall_memory", {"query": "dog called"}, "c1"), "I don't know."]
-    script = Script(*lines, *lines)
+    script = Script("I don't know.", "Biscuit.")
     whose = UserMemory(amemory, user=lambda ctx: ctx.deps.user)
     agent = Agent(script.model, deps_type=Deps, capabilities=[whose])
     hers = await agent.run("What is my dog called?", deps=Deps("bea"))
@@ -152,7 +124,7 @@ async def test_what_was_said_before_a_failure_is_kept(amemory):
 
 async def test_a_stream_is_remembered(amemory):
     """As a whole, when it has ended."""
-    agent = remembering(TestModel(custom_output_text="A b c d."), amemory, tools=False)
+    agent = remembering(TestModel(custom_output_text="A b c d."), amemory)
     async with agent.run_stream("Spell.", conversation_id="now") as stream:
         assert await stream.get_output() == "A b c d."
     assert [m.content for m in await amemory.messages(user="ann")] == ["Spell.", "A b c d."]
@@ -199,6 +171,6 @@ async def test_an_answer_that_is_refused_is_asked_again(amemory):
 
 def test_bad_arguments(amemory):
     """Each is refused by name."""
-    for wrong in ({"user": ""}, {"user": None}, {"budget_tokens": 0}, {"tools": 1}, {"memory": "memory"}):
+    for wrong in ({"user": ""}, {"user": None}, {"budget_tokens": 0}, {"memory": "memory"}):
         with pytest.raises(InvalidInput):
             UserMemory(**({"memory": amemory, "user": "ann"} | wrong))

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import zibaldone
-from zibaldone import AsyncMemory, ClosedMemory, Config, InvalidInput, Memory
+from zibaldone import AsyncMemory, Config, Memory
 from zibaldone.testing import HashEmbedder
 
 AWAITED = [name.removeprefix("Async") for name in zibaldone.__all__ if name.startswith("Async")]
@@ -76,19 +76,6 @@ def test_behaviour(opened, tmp_path, clock):
             return [await answer for answer in answers(memory)]
 
     assert run(awaited) == answers(opened("plain"))
-
-
-def test_errors(tmp_path):
-    """Errors come through as they are; async with closes."""
-
-    async def main():
-        async with AsyncMemory(tmp_path / "m") as memory:
-            with pytest.raises(InvalidInput):
-                await memory.forget(user="ann")
-        with pytest.raises(ClosedMemory):
-            await memory.users()
-
-    run(main)
 
 
 class Slow(HashEmbedder):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from zibaldone import Imported, InvalidInput, StorageBusy
+from zibaldone import InvalidInput, StorageBusy
 
 TALK = [
     {"id": "1", "name": "Ann", "content": "My dentist is Dr. Moss.", "time": "2024-01-02T09:00+02:00"},
@@ -84,19 +84,6 @@ def test_a_clock_that_goes_backwards(memory, clock):
     assert first.seq < second.seq
     assert first.time > second.time
     assert [e.sources for e in memory.recall("tulip", user="ann").evidence] == [(2,), (1,)]
-
-
-def test_export_and_import(memory, opened, tmp_path):
-    """An export comes back equal, in its order; importing it twice adds nothing."""
-    memory.add(TALK, user="ann", session="a")
-    assert memory.user("ann").export(path=tmp_path / "out") == 4
-    other = opened("other")
-    for added in (4, 0):
-        done = other.user("ann").import_(tmp_path / "out")
-        assert done == Imported("jsonl", ("ann",), 2, 4, added, 0)
-    before, after = memory.messages(user="ann"), other.messages(user="ann")
-    assert after == before
-    assert [m.time.utcoffset() for m in after] == [m.time.utcoffset() for m in before]
 
 
 def test_export_replaces_whole_or_not_at_all(memory, tmp_path, monkeypatch):

@@ -3,7 +3,8 @@
 import threading
 from functools import partial
 
-from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder
+from faulty_models import FailingEmbedder, HangingModel
+from zibaldone.testing import HashEmbedder
 
 
 def view(memory):
@@ -48,7 +49,7 @@ def test_a_memory_says_whether_its_recalls_wait_for_others(opened):
 
 def test_an_add_waits_for_no_embedder_where_a_worker_can(opened):
     """The vectors of another embedder are made by the worker's threads; until then words find the message."""
-    embedder = HangingModel(embedder=HashEmbedder())
+    embedder = HangingModel(HashEmbedder())
     memory = opened(embedder=embedder, background=True)
     embedder.gate.shut()  # the next call waits: an add that embeds would stay here
     adding = partial(memory.add, ["My dentist is Dr. Moss.", "I bake rye bread."], user="ann")

@@ -2,8 +2,9 @@
 
 import pytest
 
+from faulty_models import FailingEmbedder
 from zibaldone import Consolidation, InvalidInput
-from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.testing import HashEmbedder
 
 SMALL = Consolidation(current_threshold_tokens=60, split_tokens=300, merge_tokens=80, entry_tokens=60)
 TALK = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import read, recall, rerank, results, serving, speed
+from benchmarks import read, recall, results, serving, speed
 from benchmarks.data import Conversation, Question, load
 from benchmarks.scores import bleu1, f1_original
-from zibaldone import Message
+from zibaldone import InvalidInput, Message
 from zibaldone.cli.compare.systems import Equipment, Recalled
 from zibaldone.models.asker import Asker
 from zibaldone.models.meter import Meter
@@ -54,16 +54,10 @@ def test_a_data_set_is_measured(command, paths, data, capsys):
     assert "messages" in capsys.readouterr().out
 
 
-def test_a_reranker_that_is_answered_by_hand(paths, tmp_path, capsys):
-    """The first run leaves a page for each question; with the answers beside them, the second counts."""
-    pages = tmp_path / "pages"
-    rerank.main("locomo", paths["locomo"], budgets="300", record=pages)
-    assert "stayed as they were" in capsys.readouterr().out
-    answers = [json.dumps({"id": page.stem, "answer": {"order": []}}) for page in pages.rglob("*.md")]
-    (pages / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
-    rerank.main("locomo", paths["locomo"], budgets="300", record=pages)
-    assert f"300 tokens, {len(answers)} questions: " in (printed := capsys.readouterr().out)
-    assert "stayed" not in printed
+def test_a_reranker_is_taken_by_its_name(command, paths):
+    """One that asks a chat model says where to name it."""
+    with pytest.raises(InvalidInput, match="chat"):
+        command("locomo", paths["locomo"], "--systems", "messages", "--reranker", "chat")
 
 
 def test_a_question_sees_only_what_was_said_before_it(tmp_path):

@@ -35,14 +35,10 @@ def test_tables(made):
     assert again == rows
 
 
-def test_mixing_and_cost(made):
-    """Of documents beside shuffled ones; of the windows of Eq. 1, a longer one never dearer."""
+def test_mixing(made):
+    """Of documents beside shuffled ones."""
     own, shuffled = made("mixing", "locomo")
     assert own["documents"] == shuffled["documents"]
-    rows = [row for row in made("cost", "locomo") if row["table"] == "cost"]
-    calls = [int(row["ours"].split()[0]) for row in rows]
-    assert calls == sorted(calls, reverse=True)
-    assert calls[-1] > 0
 
 
 def test_without_a_model_questions_are_left_open(made, tmp_path):

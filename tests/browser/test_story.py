@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from faulty_models import Latch
 from server.loopback import servers
 from server.upstream import shared_upstream, upstream
 from zibaldone.testing import ScriptedModel
-from zibaldone.testing.fakes import Latch
 
 __all__ = ["shared_upstream", "upstream"]
 

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
+from misbehaving_server import MisbehavingServer, Misbehaviour
 
 RENT = "The rent of the flat is 900 a month."
 TALK = [
@@ -165,7 +165,7 @@ def test_why_shows_the_plan(filled):
 def server():
     """A model that looks once and answers."""
     said = iter(({"queries": [{"query": "rent"}]}, {"answer": "900", "sources": [1]}))
-    with FakeOpenAIServer(lambda _: next(said)) as running:
+    with MisbehavingServer(lambda _: next(said)) as running:
         yield running
 
 

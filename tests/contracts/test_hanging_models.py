@@ -10,10 +10,11 @@ from functools import partial
 
 import pytest
 
+from faulty_models import FailingEmbedder, HangingModel
 from memories import open_memory
 from zibaldone import Consolidation, MemAttention, XMemory
 from zibaldone.errors import ModelUnavailable
-from zibaldone.testing import FailingEmbedder, HangingModel, HashEmbedder, ScriptedModel
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 IN_TIME_S = 30  # for what takes milliseconds, on a machine that is busy
 BUSY_S = 10.0
@@ -84,8 +85,8 @@ class Scene:
         self.case = case
         self.folders = folders
         self.failing = FailingEmbedder(HashEmbedder(64), failing=False)
-        self.chat = HangingModel(chat=ScriptedModel(answer))
-        self.embedder = HangingModel(embedder=self.failing)
+        self.chat = HangingModel(ScriptedModel(answer))
+        self.embedder = HangingModel(self.failing)
         self.gate = (self.chat if case.model == "chat" else self.embedder).gate
         self.options = {**SETTINGS, "clock": clock, "embedder": self.embedder}
         if case.agentic:

@@ -236,8 +236,8 @@ def test_a_reranker_by_name(library, tmp_path, monkeypatch):
         ("fastembed:", "'fastembed:MODEL' or 'chat'"),
         ("openai:m", "'fastembed:MODEL' or 'chat'"),
         ("chat", "needs a chat model"),
-        (object(), "must have a name, a batch above 0"),
-        (Own(batch=0), "must have a name, a batch above 0"),
+        (object(), "must be a Reranker"),
+        (Own(batch=0), "batch must be a whole number of at least 1"),
     ],
 )
 def test_what_is_no_reranker(given, why, tmp_path):

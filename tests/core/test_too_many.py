@@ -1,7 +1,5 @@
 """Every collection that a caller gives has a limit, and an error that names it."""
 
-from itertools import repeat
-
 import pytest
 
 from zibaldone import Filter, ItemPut, TooMany
@@ -42,12 +40,6 @@ def test_one_more_than_the_limit_is_refused(memory, monkeypatch, argument):
     with pytest.raises(TooMany, match=rf"{argument} can be at most 3\b"):
         CALLS[argument](memory, many)
     assert len(given) <= 4 or argument in ("views", "namespace")  # which are given as lists
-
-
-def test_as_many_as_the_limit_are_taken(memory, monkeypatch):
-    """The limit is of what is too much."""
-    monkeypatch.setattr("zibaldone.core.validation.MOST", {**MOST, "messages": 3})
-    assert len(memory.add(list(repeat("x", 3)), user="ann")) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ import threading
 
 import pytest
 
+from faulty_models import FailingEmbedder
 from zibaldone import MemAttention
 from zibaldone.engine.maintenance import OwnModelFailed
 from zibaldone.engine.worker import BackgroundWorker, Stopped
 from zibaldone.errors import ClosedMemory, ModelUnavailable, StorageBusy, StorageCorrupt
-from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.testing import HashEmbedder
 
 CHUNKS = {"chunks": MemAttention(chunk_gate_tokens=40), "chat": None, "maintained": ["chunks"]}
 

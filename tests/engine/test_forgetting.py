@@ -5,10 +5,11 @@ import random
 
 import pytest
 
+from faulty_models import FailingEmbedder
 from traces import Traceable, serial, serials
 from zibaldone import Counted, InvalidInput, Memory, Receipt, Removed, StorageUnusable
 from zibaldone.storage.objects import FileObjects
-from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.testing import HashEmbedder
 
 LONG = " ".join(f"On day {i} we climbed hill {i * 7}." for i in range(120))
 TALK = [

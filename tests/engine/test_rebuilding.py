@@ -6,9 +6,10 @@ import json
 import pytest
 from sqlalchemy import event, text
 
+from faulty_models import FailingEmbedder
 from zibaldone import InvalidInput, ModelFailed
 from zibaldone.engine.rebuilding import builds as of_view
-from zibaldone.testing import FailingEmbedder, HashEmbedder, ScriptedModel
+from zibaldone.testing import HashEmbedder, ScriptedModel
 
 TALK = [
     "I live in Lisbon.",
@@ -321,7 +322,7 @@ def test_a_switch_to_what_other_models_began(opened, memory):
         (lambda memory: memory.builds.diff("notes", user="ann"), "beside=True"),
         (lambda memory: memory.builds.status("dreams", user="ann"), "no view 'dreams'"),
         (lambda memory: memory.builds.rebuild(user="ann", beside=1), "beside must be True or False"),
-        (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must have a name"),
+        (lambda memory: memory.builds.rebuild(user="ann", chat="gpt"), "chat must be a ChatModel"),
     ],
 )
 def test_bad_input_names_the_fix(memory, call, says):

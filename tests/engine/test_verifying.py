@@ -156,7 +156,7 @@ PLANTS = {
     "an unfinished index": in_a_file("index", digest("ann", 16), "tmpabc.part"),
     "a compressed index": compressed_in_a_file,
     "a compressed index in rows": compressed_in_rows,
-    "a KV pool": in_a_file("kv", digest("ann", 8), "1-abc", "blocks"),
+    "a KV pool": in_a_file("kv", digest("ann", 8), "1-1-00000000.block"),
     "a file of nobody": in_a_file("notes.bak"),
     "an export": in_an_export,
     "beside an export": beside_an_export,
@@ -310,7 +310,6 @@ def test_rows_that_refer_to_what_is_gone(opened):
         memory,
         ("INSERT INTO unit_sources VALUES ('ann', 'messages', 1, 1, 0, 4)",),
         ("INSERT INTO notes_unread VALUES ('ann', 1, 4, 3)",),
-        ("INSERT INTO kv_attended VALUES ('ann', 1, 1, 4)",),
         ("INSERT INTO message_files VALUES ('ann', 77, 0, x'00')",),
         ("UPDATE units SET seq = 44 WHERE seq = 3 AND view = 'messages'",),
     )
@@ -318,7 +317,6 @@ def test_rows_that_refer_to_what_is_gone(opened):
     assert {(left.where, left.words) for left in verified.leftovers if left.kind == "reference"} >= {
         ("table unit_sources", "source 4"),
         ("table notes_unread", "seq 4"),
-        ("table kv_attended", "attended 4"),
         ("the log", "a file of message 77, which is not there"),
         ("view messages", "a unit of message 44, which is not in the log"),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from colours_task import NameColours
 
-from zibaldone.testing import FakeOpenAIServer
+from misbehaving_server import MisbehavingServer
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def task() -> NameColours:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeOpenAIServer]:
+def server() -> Iterator[MisbehavingServer]:
     """A server that answers the task."""
-    with FakeOpenAIServer(lambda _: {"colours": ["red"]}) as server:
+    with MisbehavingServer(lambda _: {"colours": ["red"]}) as server:
         yield server

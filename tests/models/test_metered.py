@@ -5,13 +5,13 @@ from collections import deque
 
 import pytest
 
+from misbehaving_server import Misbehaviour
 from zibaldone import Ceilings, OpenAIChat, StaticEmbedder
 from zibaldone.errors import CeilingReached, ModelFailed
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import ChatReply, ChatRequest, Turn
 from zibaldone.models.meter import Meter
 from zibaldone.models.metered import MeteredChat
-from zibaldone.testing import Misbehaviour
 
 STATIC = StaticEmbedder()
 GOOD = json.dumps({"colours": ["red"]})

@@ -6,11 +6,11 @@ import traceback
 
 import pytest
 
+from misbehaving_server import Misbehaviour
 from zibaldone import OpenAIChat
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models.base import ChatRequest, Turn
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
-from zibaldone.testing import server as server_module
+from zibaldone.testing import FakeOpenAIServer
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -25,21 +25,17 @@ class OddServer(FakeOpenAIServer):
 
     def __init__(self):
         self.change = lambda body: body
-        self.raw = None  # bytes to send in place of the body
         self.headers = []
         super().__init__(lambda _: {"colours": ["red"]})
 
-    def _completion(self, body, misbehaviour):
-        return self.change(super()._completion(body, misbehaviour))
+    def _completion(self, body):
+        return self.change(super()._completion(body))
 
     def _handler(server):  # noqa: N805
         class Handler(super()._handler()):
             def do_POST(self):  # noqa: N802
                 server.headers.append({name.lower(): value for name, value in self.headers.items()})
                 super().do_POST()
-
-            def _send_bytes(self, status, data, *more):
-                super()._send_bytes(status, server.raw or data, *more)
 
         return Handler
 
@@ -67,11 +63,11 @@ def new_client():
 
 
 @pytest.fixture
-def refusing(monkeypatch):
+def refusing():
     """Has a server refuse one request with a status and a sentence."""
 
     def refuse(server, status, says, times=1):
-        monkeypatch.setitem(server_module._STATUSES, Misbehaviour.TOO_LONG, (status, says))
+        server.refusals[Misbehaviour.TOO_LONG] = status, says
         server.misbehave.extend([Misbehaviour.TOO_LONG] * times)
 
     return refuse
@@ -91,12 +87,6 @@ def test_a_question_as_the_protocol_has_it(server, new_client):
     assert (body["max_tokens"], body["temperature"]) == (50, 0.0)
     assert body["response_format"]["json_schema"]["strict"] is True
     assert client.name == "m"
-
-
-def test_a_server_without_answers_gives_the_least_that_fits(new_client):
-    """As the one of `zibaldone.testing` does that was told nothing."""
-    with FakeOpenAIServer() as server:
-        assert new_client(server).chat(REQUEST).text == '{"colours": []}'
 
 
 def test_log_probabilities(server, new_client):

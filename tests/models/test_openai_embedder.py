@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
+from misbehaving_server import MisbehavingServer, Misbehaviour
 from zibaldone import OpenAIEmbedder
 from zibaldone.errors import InvalidInput, ModelFailed, ModelUnavailable
 from zibaldone.models import openai
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
 TEXTS = ["Caroline went to a support group.", "a", "犬が好きです", "naïve 😀", "x" * 5000, "a\nb\tc\0nul"]
 
 
-class OddServer(FakeOpenAIServer):
+class OddServer(MisbehavingServer):
     """Changes its answers by a function."""
 
     change = staticmethod(lambda data: data)

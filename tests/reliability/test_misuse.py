@@ -108,10 +108,10 @@ def test_options_of_the_views(option):
             typed(lambda: OPTIONS[option](**{name: value}))  # noqa: B023
 
 
-@pytest.mark.parametrize("value", ["noon", None, 1.5, "2024-01-01"])
+@pytest.mark.parametrize("value", ["noon", None])
 def test_a_clock_that_tells_no_time(opened, value):
     """The error names the clock, whoever asks it."""
-    with pytest.raises(InvalidInput, match="clock must give a datetime"):
+    with pytest.raises(InvalidInput, match="clock's time"):
         opened(clock=lambda: value).add("x", user="ann")
 
 
@@ -125,7 +125,7 @@ def test_arguments_of_the_methods(filled, whose):
     for method, call in inspect.getmembers(owner, callable):
         if method.startswith("_") or method in ("close", "attach", "detach"):
             continue
-        parameters = inspect.signature(call).parameters.values()
+        parameters = [p for p in inspect.signature(call).parameters.values() if p.kind != p.VAR_KEYWORD]
         needed = {p.name: NEEDED.get(p.name, "nonsense") for p in parameters if p.default is p.empty}
         for parameter in parameters:
             for value in ODD:

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from chunk_model import good
+from misbehaving_server import MisbehavingServer, Misbehaviour
 from zibaldone import Ceilings, MemAttention, OpenAIChat, OpenAIEmbedder, ZibaldoneError
 from zibaldone.models.base import ChatReply
-from zibaldone.testing import FakeOpenAIServer, Misbehaviour
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -29,7 +29,7 @@ def opened(opened_anywhere):
 @pytest.fixture
 def server():
     """A model server that can misbehave."""
-    with FakeOpenAIServer(good) as server:
+    with MisbehavingServer(good) as server:
         server.trickle_s = 0.02
         yield server
 

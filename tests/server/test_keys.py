@@ -64,15 +64,6 @@ def test_digests_are_compared_in_constant_time(keys, monkeypatch):
     assert [len(digest) for pair in compared for digest in pair] == [64] * 4
 
 
-def test_when_a_key_was_used_is_noted(keys):
-    """The list says when it was last, and that another never was."""
-    keys.authenticate(keys.create(user="ann").token)
-    keys.create(user="bob")
-    used = {key.user: key.used for key in keys.all_keys()}
-    assert used["ann"] == FrozenClock()()
-    assert used["bob"] is None
-
-
 @pytest.mark.parametrize(
     "given",
     [

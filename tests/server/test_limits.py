@@ -137,9 +137,11 @@ def test_too_many_requests_of_a_key(serving, make_key):
 
 
 def test_no_answer_waits_for_more():
-    """Head and body of an answer are two packets; asyncio sends the second at once on a socket of TCP."""
-    with listening(ServerSettings(port=0)) as bound:
-        assert bound.proto == socket.IPPROTO_TCP
+    """Head and body of an answer are two packets; the second is sent at once."""
+    with listening(ServerSettings(port=0)) as bound, socket.create_connection(bound.getsockname()):
+        answering, _ = bound.accept()
+        with answering:
+            assert answering.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(

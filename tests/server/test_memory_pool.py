@@ -163,7 +163,7 @@ def test_what_others_forget_is_looked_for(tmp_path):
 def test_what_is_added_is_taken_in_before_somebody_asks(tmp_path, monkeypatch):
     """Of a user who recalls in the process, and of nobody else: an import of others builds no index."""
     taken_in = queue.SimpleQueue()
-    monkeypatch.setattr(User, "preload", lambda user: taken_in.put(user.name))
+    monkeypatch.setattr(User, "preload", lambda user: taken_in.put(user._user))
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as calls, Memory(tmp_path) as memory:
         memory.add(TOLD[0], user="ann-who-asks")

@@ -150,10 +150,10 @@ def test_a_note_is_added_pinned_edited_deleted_and_put_back(browser):
     assert "My manager is Judith." in edited.text
     gone = post(browser, f"/profile/{entry}", "pat", {"act": "delete"}).text
     assert "Deleted: 1 note" in text_of(gone)
-    assert "Judith" not in get(browser, "/profile/text", user="pat")
+    assert "Judith" not in browser.get("/v1/memory/profile?user=pat").json()["text"]
     (text,) = re.findall(r'name="text" value="([^"]+)"', gone)
     post(browser, f"/profile/{entry}", "pat", {"act": "edit", "text": text})
-    assert "My manager is Judith." in get(browser, "/profile/text", user="pat")
+    assert "My manager is Judith." in browser.get("/v1/memory/profile?user=pat").json()["text"]
     added = post(browser, "/profile", "pat", {"kind": "constraint", "text": "No nuts."})
     assert "No nuts." in added.text
     assert "need a chat model" in added.text
@@ -194,7 +194,7 @@ def test_a_topic_document_is_read_edited_and_looked_back_on(browser):
     assert "Ruth has a balcony." in post(browser, path, "ann", {"text": new, "before": before}).text
     late = post(browser, path, "ann", {"text": before + "\n- Ruth has a piano.\n", "before": before})
     assert late.status_code == 409
-    assert 'class="added">+' in late.text
+    assert "+- Ruth has a piano." in late.text
     assert "Ruth has a piano." not in get(browser, path)
     assert "Ruth has a balcony." in text_of(get(browser, f"{path}/history"))
     assert ("Not filed yet" in get(browser, path)) == path.endswith("CURRENT")
@@ -301,7 +301,6 @@ def test_everything_goes_only_by_name(browser):
     done = post(browser, "/forget", "gil", {"everything": "yes", "name": "gil"})
     assert "2 messages forgotten" in text_of(done.text)
     assert post(browser, "/forget", "gil", {}).status_code == 422
-    assert "tick those" in text_of(browser.get("/forget?user=gil&ticked=1").text)
     assert post(browser, "/forget", "gil", {"seq": "x"}).status_code == 422
 
 
@@ -322,10 +321,12 @@ def test_a_file_is_imported(browser):
     assert "1 message added" in page
     assert "I keep bees." in get(browser, "/session", user="ida", name="hive")
     half = ("half.jsonl", line.encode().replace(b"keep", b"sell") + b'\n{"role": "user"}', "application/json")
-    report = text_of(post(browser, "/import", "ida", {}, files={"file": half}).text)
+    shown = post(browser, "/import", "ida", {}, files={"file": half}).text
+    file = browser.get(unescape(re.search(r'href="([^"]+file=1[^"]*)"', shown)[1]))
+    report = text_of(shown)
     assert "1 message added" in report
     assert "1 could not be read: half.jsonl: " in report
-    assert "tmp" not in report
+    assert "tmp" not in report + file.text
     broken = post(browser, "/import", "ida", {}, files={"file": ("notes.bin", b"\0\1", "x/y")})
     assert "notes.bin" in text_of(broken.text)
     assert "upload" not in text_of(broken.text)
@@ -362,10 +363,10 @@ def test_an_import_is_told_who_speaks_and_how_dates_are_written(browser):
 
 @pytest.mark.parametrize(
     ("name", "session"),
-    [("gifts.md", "note:gifts.md"), (".hidden.md", "note:upload.md"), ("a\tb.md", "note:upload.md")],
+    [("gifts.md", "note:gifts.md"), (".hidden.md", "note:hidden.md"), ("a\tb.md", "note:a_09b.md")],
 )
 def test_a_note_that_is_dropped_keeps_a_harmless_name(browser, name, session):
-    """Its session is called as the note is; of another name only the ending is kept."""
+    """Its session is called as the note is, without signs that a name should not have."""
     file = (name, b"A scarf for Anna.", "text/markdown")
     post(browser, "/import", "lea", {}, files={"file": file})
     assert "A scarf for Anna." in get(browser, "/session", user="lea", name=session)

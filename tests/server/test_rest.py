@@ -43,16 +43,16 @@ def problem(answer, status, name):
 
 
 def test_sending_again_adds_nothing(told):
-    """The same id and content: 200, and what was stored first; a new one beside it: 201."""
+    """The same id and content gives what was stored first; only another beside it is new."""
     again = told.post("/v1/memory/messages", params=ANN, json={"session": "life", "messages": TALK[:1]})
-    assert (again.status_code, again.json()["new"]) == (200, 0)
+    assert again.json()["new"] == 0
     assert again.json()["messages"][0]["seq"] == 1
     mixed = told.post(
         "/v1/memory/messages",
         params=ANN,
         json={"session": "life", "messages": [TALK[0], {"content": "New."}]},
     )
-    assert (mixed.status_code, mixed.json()["new"]) == (201, 1)
+    assert mixed.json()["new"] == 1
     assert len(told.get("/v1/memory/messages", params=ANN).json()["messages"]) == 4
 
 
@@ -119,7 +119,7 @@ def test_an_export_is_read_back(told, tmp_path):
 def test_the_profile(told):
     """Its text, its entries, and how one is pinned, corrected and retired."""
     told.post("/v1/memory/messages", params=ANN, json={"messages": [{"content": "Always answer in French."}]})
-    told.post("/v1/memory/maintain", params=ANN)
+    told.post("/v1/memory/maintain", params=ANN, json={})
     shown = told.get("/v1/memory/profile", params=ANN).json()
     assert "Always answer in French." in shown["text"]
     (entry,) = [entry for entry in shown["entries"] if entry["kind"] == "instruction"]
@@ -132,19 +132,14 @@ def test_the_profile(told):
     again = told.patch(path, params=ANN, json={"retired": False})
     assert "exactly one of text, pinned and retired" in problem(again, 422, "invalid-input")["detail"]
     assert not told.patch(path, params=ANN, json={"retired": True, "pinned": None}).json()["holds"]
-    problem(told.patch("/v1/memory/profile/9.9", params=ANN, json={"pinned": True}), 404, "no-entry")
+    problem(told.patch("/v1/memory/profile/9.9", params=ANN, json={"pinned": True}), 404, "unknown-name")
 
 
-def test_a_topic_document_is_edited(told):
-    """By its text, and what it was before."""
+def test_a_topic_document_is_read(told):
+    """By its id."""
     told.post("/v1/memory/maintain", params=ANN, json={"views": ["topics"]})
-    path = "/v1/memory/topics/topic-0001"
-    text = told.get(path, params=ANN).json()["text"]
-    edited = text.replace("Lisbon", "Porto").replace("Rex", "Max")
-    assert told.put(path, params=ANN, json={"text": edited, "before": text}).json()["edits"]
-    assert text != told.get(path, params=ANN).json()["text"]
-    problem(told.get("/v1/memory/topics/topic-9999", params=ANN), 404, "no-topic")
-    problem(told.put("/v1/memory/topics/topic-9999", params=ANN, json={"text": "x"}), 404, "no-topic")
+    assert "Lisbon" in told.get("/v1/memory/topics/topic-0001", params=ANN).json()["text"]
+    problem(told.get("/v1/memory/topics/topic-9999", params=ANN), 404, "unknown-name")
 
 
 def test_a_streamed_answer_has_each_step_and_the_answer(serving):

@@ -53,8 +53,6 @@ def talk(memory):
     rent = memory.recall(messages=[said[0], {"role": "user", "content": "What is my rent?"}], user="ann")
     assert any(unit.outdated for unit in rent.evidence)
     narrowed = Filter(session="moving", roles=["user"], since=datetime(2024, 1, 1, tzinfo=UTC), metadata={})
-    user = memory.user("ann")
-    note = user.profile.add("constraint", "No nuts.")
     return {
         "added": added,
         "corrected": replace(corrected, id="", time=None),
@@ -76,11 +74,6 @@ def talk(memory):
         "page": [one.seq for one in memory.messages(user="ann", after=1, limit=2)],
         "one": memory.get("a/1", user="ann"),
         "none": memory.get("a/9", user="ann"),
-        "sessions": user.sessions(),
-        "timeline": [line.text for line in user.timeline("Lisbon")],
-        "themes": user.themes(),
-        "notes": [(kept.kind, kept.text) for kept in user.profile.entries()],
-        "note": (note.kind, note.holds),
         "users": memory.users(),
         "dry": replace(memory.forget(user="ann", session="moving", dry_run=True), views=()),
         "gone": memory.forget(user="ann", everything=True).messages,

@@ -75,6 +75,31 @@ def test_a_folder_that_kept_themes_keeps_none(database):
         assert described(connection) == expected
 
 
+def test_blocks_of_keys_and_values_at_places_of_one_file_are_encoded_anew(database):
+    """The log stays, no row of the earlier blocks does, and all is as in a new folder."""
+    with database.write() as connection:
+        expected = described(connection)
+        for statement in (
+            "ALTER TABLE kv_blocks DROP COLUMN boxes",
+            "ALTER TABLE kv_blocks ADD COLUMN slot BIGINT",
+            "ALTER TABLE kv_blocks ADD COLUMN boxes_crc BIGINT",
+            "CREATE TABLE kv_erasures (place BIGINT)",
+            "CREATE TABLE kv_attended (seq BIGINT)",
+            "INSERT INTO kv_pools VALUES ('ann', 1, 'f', '{}', 1)",
+            (
+                'INSERT INTO view_states ("user", view, generation, fingerprint, cursor, serving) VALUES'
+                " ('ann', 'kv', 1, 'f', 3, 1), ('ann', 'chunks', 1, 'f', 3, 1)"
+            ),
+            f"DELETE FROM migrations WHERE number > {FIRST + 3}",
+        ):
+            connection.execute(text(statement))
+    migrate(database.write)
+    with database.read() as connection:
+        assert described(connection) == expected
+        assert connection.execute(text("SELECT count(*) FROM kv_pools")).scalar_one() == 0
+        assert connection.execute(text("SELECT view FROM view_states")).scalars().all() == ["chunks"]
+
+
 def add_a_table(connection):
     """A migration."""
     connection.execute(text("CREATE TABLE added (x TEXT)"))

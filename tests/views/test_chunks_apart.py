@@ -4,9 +4,10 @@ import pytest
 from chunk_talk import LINES, recalled, said, sources
 
 from chunk_model import chunk_model, select
+from faulty_models import FailingEmbedder
 from zibaldone import MemAttention, Placement, StorageCorrupt, log
 from zibaldone.engine import generations
-from zibaldone.testing import FailingEmbedder, HashEmbedder
+from zibaldone.testing import HashEmbedder
 from zibaldone.views.base import PrepareContext
 from zibaldone.views.chunks import table
 

@@ -179,11 +179,6 @@ export class Zibaldone {
         id: string;
         text: string;
     }>;
-    /** @param {string} id @param {string} text @param {Options<"editTopic", "text">} [options] */
-    editTopic(id: string, text: string, options?: Options<"editTopic", "text">): Promise<{
-        conflicts: string[];
-        edits: number;
-    }>;
     /** @param {Options<"listThemes">} [options] */
     themes(options?: Options<"listThemes">): Promise<{
         themes: import("./openapi.js").components["schemas"]["Theme"][];
@@ -203,19 +198,6 @@ export class Zibaldone {
         time: string | null;
         user: string;
         views: import("./openapi.js").components["schemas"]["Removed"][];
-    }>;
-    /** For admins: look whether anything is left. @param {Options<"verifyForgotten">} options */
-    verify(options: Options<"verifyForgotten">): Promise<{
-        excused: number;
-        leftovers: import("./openapi.js").components["schemas"]["Leftover"][];
-        looked_at: import("./openapi.js").components["schemas"]["LookedAt"][];
-        looked_for: number;
-        ok: boolean;
-        purge_is_due: boolean;
-        texts: number;
-        time: string;
-        too_short: number;
-        user: string;
     }>;
     /** All messages, as they come.
      * @param {Options<"exportMessages">} [options] @returns {AsyncGenerator<Message>} */

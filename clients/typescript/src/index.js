@@ -9,8 +9,7 @@
 import { ROUTES } from "./routes.js";
 
 /** What may have happened although no answer came, and would happen twice: not sent again then. @type {Operation[]} */
-const ONCE = ["ask", "forget", "correctMessage", "addProfileEntry", "changeProfileEntry", "editTopic", "revoke",
-  "maintain"];
+const ONCE = ["ask", "forget", "correctMessage", "addProfileEntry", "changeProfileEntry", "revoke", "maintain"];
 const FIRST_WAIT_MS = 250, LONGEST_WAIT_MS = 60_000, ASK_S = 120, ASK_MORE_MS = 10_000;
 
 /** Any failure but the caller's own abort, which is thrown as it is. */
@@ -115,15 +114,11 @@ export class Zibaldone {
   topics(options = {}) { return this.#call("listTopics", options); }
   /** @param {string} id @param {Options<"getTopic">} [options] */
   topic(id, options = {}) { return this.#call("getTopic", options, id); }
-  /** @param {string} id @param {string} text @param {Options<"editTopic", "text">} [options] */
-  editTopic(id, text, options = {}) { return this.#call("editTopic", { ...options, text }, id); }
   /** @param {Options<"listThemes">} [options] */
   themes(options = {}) { return this.#call("listThemes", options); }
   /** Delete for good, with all that was made of it; with `dry_run` only count.
    * @param {Selected & { dry_run?: boolean, keep_texts?: boolean } & Call} selected */
   forget(selected) { return this.#call("forget", selected); }
-  /** For admins: look whether anything is left. @param {Options<"verifyForgotten">} options */
-  verify(options) { return this.#call("verifyForgotten", options); }
   /** All messages, as they come.
    * @param {Options<"exportMessages">} [options] @returns {AsyncGenerator<Message>} */
   async *export(options = {}) {

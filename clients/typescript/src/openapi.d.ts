@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 094150d5396da85dc60d2b4aefedff3dcbf37620c54be8dcc27f38f92c4492fc
+// Made by 'npm run generate' of the OpenAPI document with the digest 16b67626b1b3762357a685662b59ac288fb038f6e38165a4d6a72ce88eb6e5a8
 export interface paths {
     "/v1/memory/ask": {
         parameters: {
@@ -303,8 +303,7 @@ export interface paths {
         };
         /** Get one topic document as Markdown. */
         get: operations["getTopic"];
-        /** Take over one topic document's edited text. */
-        put: operations["editTopic"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -323,23 +322,6 @@ export interface paths {
         get: operations["listUsers"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/memory/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Look whether anything is left of forgotten messages, in any table or file. */
-        post: operations["verifyForgotten"];
         delete?: never;
         options?: never;
         head?: never;
@@ -638,21 +620,6 @@ export interface components {
             grants: components["schemas"]["Grant"][];
         };
         JsonValue: unknown;
-        /** @description Something that should be gone. */
-        Leftover: {
-            /** @enum {string} */
-            kind: "text" | "word" | "reference" | "key";
-            where: string;
-            words: string;
-        };
-        /** @description A table, a file or an object of a bucket that was looked through. */
-        LookedAt: {
-            bytes: number;
-            /** @enum {string} */
-            kind: "table" | "file" | "object" | "export";
-            name: string;
-            rows: number;
-        };
         /** @description A query of the model's. */
         Lookup: {
             /** @enum {string} */
@@ -1070,28 +1037,12 @@ export interface components {
             id: string;
             text: string;
         };
-        /** @description What became of an edit. */
-        TopicEdited: {
-            /** @description What changed meanwhile, as differences; then nothing was stored. */
-            conflicts: string[];
-            /** @description Stored; 0 when there was nothing to change. */
-            edits: number;
-        };
         /** @description A topic document before it is opened. */
         TopicLine: {
             id: string;
             summary: string;
             title: string;
             tokens: number;
-        };
-        /** @description Take over one topic document's edited text. */
-        TopicText: {
-            /**
-             * @description As it was when the edit began: what changed since is a conflict.
-             * @default null
-             */
-            before?: string | null;
-            text: string;
         };
         /** @description All topic documents but the one that is not filed yet. */
         Topics: {
@@ -1101,27 +1052,6 @@ export interface components {
         UserPage: {
             next: string | null;
             users: string[];
-        };
-        /** @description What was looked at, and what was found. */
-        Verification: {
-            /** @description Of those, how many are in messages that are still there. */
-            excused: number;
-            leftovers: components["schemas"]["Leftover"][];
-            looked_at: components["schemas"]["LookedAt"][];
-            looked_for: number;
-            ok: boolean;
-            purge_is_due: boolean;
-            texts: number;
-            /** Format: date-time */
-            time: string;
-            /** @description Texts of less than 8 bytes, which were not looked for. */
-            too_short: number;
-            user: string;
-        };
-        /** @description Look whether anything is left of forgotten messages, in any table or file. */
-        Verify: {
-            seqs?: number[];
-            texts?: string[];
         };
         /** @description What one view holds. */
         ViewStats: {
@@ -1155,8 +1085,6 @@ export type Forget = components['schemas']['Forget'];
 export type Grant = components['schemas']['Grant'];
 export type Grants = components['schemas']['Grants'];
 export type JsonValue = components['schemas']['JsonValue'];
-export type Leftover = components['schemas']['Leftover'];
-export type LookedAt = components['schemas']['LookedAt'];
 export type Lookup = components['schemas']['Lookup'];
 export type Maintain = components['schemas']['Maintain'];
 export type Maintained = components['schemas']['Maintained'];
@@ -1185,13 +1113,9 @@ export type Themes = components['schemas']['Themes'];
 export type Timeline = components['schemas']['Timeline'];
 export type TimelineLine = components['schemas']['TimelineLine'];
 export type Topic = components['schemas']['Topic'];
-export type TopicEdited = components['schemas']['TopicEdited'];
 export type TopicLine = components['schemas']['TopicLine'];
-export type TopicText = components['schemas']['TopicText'];
 export type Topics = components['schemas']['Topics'];
 export type UserPage = components['schemas']['UserPage'];
-export type Verification = components['schemas']['Verification'];
-export type Verify = components['schemas']['Verify'];
 export type ViewStats = components['schemas']['ViewStats'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -2022,7 +1946,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: {
+        requestBody: {
             content: {
                 /**
                  * @example {
@@ -2306,15 +2230,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description As asked. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Added"];
-                };
-            };
             /** @description Stored. */
             201: {
                 headers: {
@@ -3965,152 +3880,6 @@ export interface operations {
             };
         };
     };
-    editTopic: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Whose memory. Not needed with a user's key.
-                 * @example ann
-                 */
-                user?: string;
-            };
-            header?: never;
-            path: {
-                /** @example topic-0001 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "text": "Ann lives in Lisbon."
-                 *     }
-                 */
-                "application/json": components["schemas"]["TopicText"];
-            };
-        };
-        responses: {
-            /** @description As asked. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TopicEdited"];
-                };
-            };
-            /** @description The body is not JSON, or nobody's memory was named. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A key is needed, or this one is unknown or was revoked. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key does not open this, or a page of another origin sent the request. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is none of this id. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body did not come in time. */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is not declared to be JSON. */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The Host header names no host of this server. */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Something in the request cannot be used; `errors` say what. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key sent too many requests: wait as long as Retry-After says. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Busy or shutting down: wait as long as Retry-After says. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Any other problem. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     listUsers: {
         parameters: {
             query?: {
@@ -4157,145 +3926,6 @@ export interface operations {
             };
             /** @description The key does not open this, or a page of another origin sent the request. */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The Host header names no host of this server. */
-            421: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Something in the request cannot be used; `errors` say what. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key sent too many requests: wait as long as Retry-After says. */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Busy or shutting down: wait as long as Retry-After says. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Any other problem. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    verifyForgotten: {
-        parameters: {
-            query?: {
-                /**
-                 * @description Whose memory. Not needed with a user's key.
-                 * @example ann
-                 */
-                user?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "seqs": [
-                 *         1
-                 *       ],
-                 *       "texts": [
-                 *         "I moved to Lisbon in May."
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Verify"];
-            };
-        };
-        responses: {
-            /** @description As asked. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Verification"];
-                };
-            };
-            /** @description The body is not JSON, or nobody's memory was named. */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description A key is needed, or this one is unknown or was revoked. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The key does not open this, or a page of another origin sent the request. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body did not come in time. */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is too large. */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body is not declared to be JSON. */
-            415: {
                 headers: {
                     [name: string]: unknown;
                 };

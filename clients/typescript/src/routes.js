@@ -1,4 +1,4 @@
-// Made by 'npm run generate' of the OpenAPI document with the digest 094150d5396da85dc60d2b4aefedff3dcbf37620c54be8dcc27f38f92c4492fc
+// Made by 'npm run generate' of the OpenAPI document with the digest 16b67626b1b3762357a685662b59ac288fb038f6e38165a4d6a72ce88eb6e5a8
 /** @type {Record<import("./types.js").Operation, [method: string, path: string, inUrl: string[]]>} */
 export const ROUTES = {
   ask: ["POST","/v1/memory/ask",["user"]],
@@ -24,7 +24,5 @@ export const ROUTES = {
   timeline: ["GET","/v1/memory/timeline",["user","query","session","since","until","limit"]],
   listTopics: ["GET","/v1/memory/topics",["user"]],
   getTopic: ["GET","/v1/memory/topics/{id}",["user"]],
-  editTopic: ["PUT","/v1/memory/topics/{id}",["user"]],
   listUsers: ["GET","/v1/memory/users",["after","limit"]],
-  verifyForgotten: ["POST","/v1/memory/verify",["user"]],
 };

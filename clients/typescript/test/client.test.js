@@ -34,7 +34,6 @@ test("what is added is recalled, found, listed, corrected and forgotten", { skip
   assert.equal((await memory.forget({ session: "chat-7", dry_run: true })).messages, 3);
   const receipt = await memory.forget({ session: "chat-7" });
   assert.ok(receipt.purged);
-  assert.ok((await memory.verify({ seqs: receipt.seqs, texts: ["Lisbon in May"] })).ok);
   assert.equal((await memory.recall("Where does Ann live?")).text, "");
 });
 
@@ -65,7 +64,7 @@ test("the rest of the table of operations answers", { skip }, async () => {
   await memory.add([{ content: "I moved to Lisbon in May.", session: "s" }]);
   await memory.maintain({ views: ["topics", "hierarchy"] });
   const [topic] = (await memory.topics()).topics;
-  if (topic) assert.equal((await memory.editTopic(topic.id, (await memory.topic(topic.id)).text)).edits, 0);
+  if (topic) assert.ok((await memory.topic(topic.id)).text);
   assert.ok(Array.isArray((await memory.themes()).themes));
   assert.match((await memory.timeline("Lisbon")).text, /Lisbon/);
   assert.equal((await memory.stats()).messages, 1);

@@ -14,22 +14,19 @@ from __future__ import annotations
 import inspect
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from zibaldone.api.items import ItemPut, StoredItem
+from zibaldone.api.items import ItemPut
 from zibaldone.api.memory import Memory
-from zibaldone.core.threads import in_thread
 from zibaldone.core.validation import shown, whole_text
 from zibaldone.errors import IdConflict, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
-    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+    from anthropic.lib.tools import BetaAbstractMemoryTool
 
 ROOT = "/memories"
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _NAMESPACE = "files"  # what the namespaces of files begin with among a user's items
-_MOST_LINES = 999_999
 _NUMBER_WIDTH = 6
 _AROUND = 2  # lines shown on either side of a change
 _LEVELS = 2  # of a listing
@@ -37,26 +34,7 @@ _UNLISTED = "node_modules"
 _EVERY = 2**31
 
 Parts = tuple[str, ...]  # a path below the root
-
-
-@dataclass(frozen=True, slots=True)
-class _Tree:
-    """All files, by their parts."""
-
-    files: Mapping[Parts, StoredItem]
-
-    def below(self, folder: Parts) -> list[Parts]:
-        """The files in a folder and in its folders, sorted."""
-        return sorted(parts for parts in self.files if parts[: len(folder)] == folder and parts != folder)
-
-    def is_folder(self, parts: Parts) -> bool:
-        """True if there is such a folder; the root always is."""
-        return not parts or bool(self.below(parts))
-
-    def bytes_of(self, parts: Parts) -> int:
-        """The size of a file, or of all that is below a folder."""
-        files = [parts] if parts in self.files else self.below(parts)
-        return sum(len(self.files[file].text.encode()) for file in files)
+Files = Mapping[Parts, str]  # with what they say
 
 
 class MemoryFiles:
@@ -86,24 +64,24 @@ class MemoryFiles:
     def view(self, path: str, view_range: list[int] | None = None) -> str:
         """A folder's files, two levels deep, or a file's lines with their numbers."""
         parts = _parts(path)
-        tree = self._tree()
-        if parts in tree.files:
-            return _numbered(path, tree.files[parts].text, view_range)
-        if not tree.is_folder(parts):
+        files = self._files()
+        if parts in files:
+            return _numbered(path, files[parts], view_range)
+        if not _is_folder(files, parts):
             raise _missing(path)
         head = f"Here're the files and directories up to {_LEVELS} levels deep in {path},"
-        listed = [((), path), *_listed(tree, parts)]
-        lines = (f"{_size(tree.bytes_of(parts + inner))}\t{shown_as}" for inner, shown_as in listed)
+        listed = [((), path), *_listed(files, parts)]
+        lines = (f"{_size(_bytes_of(files, parts + inner))}\t{shown_as}" for inner, shown_as in listed)
         return "\n".join([f"{head} excluding hidden items and {_UNLISTED}:", *lines])
 
     def create(self, path: str, file_text: str) -> str:
         """Make a new file."""
         parts = _parts(path)
         text = whole_text("file_text", file_text)
-        tree = self._tree()
-        if parts in tree.files or tree.is_folder(parts):
+        files = self._files()
+        if parts in files or _is_folder(files, parts):
             raise InvalidInput(f"File {path} already exists")
-        self._check_folders(tree, parts)
+        _check_folders(files, parts)
         try:
             self._items.put_all([_put(parts, text, 0)])
         except IdConflict as error:
@@ -159,8 +137,8 @@ class MemoryFiles:
         parts = _parts(path)
         if not parts:
             raise InvalidInput(f"Cannot delete the {ROOT} directory itself")
-        tree = self._tree()
-        gone = [parts] if parts in tree.files else tree.below(parts)
+        files = self._files()
+        gone = [parts] if parts in files else _below(files, parts)
         if not gone:
             raise InvalidInput(f"The path {path} does not exist")
         self._forget(gone)
@@ -171,16 +149,16 @@ class MemoryFiles:
         old, new = _parts(old_path), _parts(new_path)
         if not old:
             raise InvalidInput(f"Cannot rename the {ROOT} directory itself")
-        tree = self._tree()
-        moved = [old] if old in tree.files else tree.below(old)
-        if new in tree.files or tree.is_folder(new):
+        files = self._files()
+        moved = [old] if old in files else _below(files, old)
+        if new in files or _is_folder(files, new):
             raise InvalidInput(f"The destination {new_path} already exists")
         if not moved:
             raise InvalidInput(f"The path {old_path} does not exist")
         if new[: len(old)] == old:
             raise InvalidInput(f"Cannot rename {old_path} to {new_path}, which is inside it")
-        self._check_folders(tree, new)
-        targets = {new + parts[len(old) :]: tree.files[parts].text for parts in moved}
+        _check_folders(files, new)
+        targets = {new + parts[len(old) :]: files[parts] for parts in moved}
         try:
             self._items.put_all(_put(parts, text, 0) for parts, text in targets.items())
         except IdConflict as error:
@@ -188,14 +166,9 @@ class MemoryFiles:
         self._forget(moved)
         return f"Successfully renamed {old_path} to {new_path}"
 
-    def clear(self) -> str:
-        """Forget all files."""
-        self._forget(list(self._tree().files))
-        return "All memory cleared"
-
-    def _tree(self) -> _Tree:
+    def _files(self) -> Files:
         items = self._items.search((_NAMESPACE,), limit=_EVERY)
-        return _Tree({(*item.namespace[1:], item.key): item for item in items})
+        return {(*item.namespace[1:], item.key): item.text for item in items}
 
     def _edit(self, path: str, change: Callable[[str], str]) -> tuple[str, str]:
         """Change a file's text; returns the old one and the new one. Begins anew where others came first."""
@@ -203,7 +176,7 @@ class MemoryFiles:
         while True:
             item = self._items.get((_NAMESPACE, *parts[:-1]), parts[-1]) if parts else None
             if item is None:
-                if self._tree().is_folder(parts):
+                if _is_folder(self._files(), parts):
                     raise InvalidInput(f"The path {path} is not a file.")
                 raise _missing(path)
             after = change(item.text)
@@ -216,11 +189,6 @@ class MemoryFiles:
     def _forget(self, files: list[Parts]) -> None:
         self._items.delete(((_NAMESPACE, *parts[:-1]), parts[-1]) for parts in files)
 
-    def _check_folders(self, tree: _Tree, parts: Parts) -> None:
-        for depth in range(1, len(parts)):
-            if parts[:depth] in tree.files:
-                raise InvalidInput(f"The path {'/'.join((ROOT, *parts[:depth]))} is not a directory.")
-
 
 def memory_tool(files: MemoryFiles) -> BetaAbstractMemoryTool:
     """The files as a tool of Anthropic's SDK, for its tool runner. Raises MissingExtra without the SDK."""
@@ -231,25 +199,7 @@ def memory_tool(files: MemoryFiles) -> BetaAbstractMemoryTool:
 
         view = create = str_replace = insert = delete = rename = execute = call
 
-        def clear_all_memory(self) -> str:
-            return files.clear()
-
     return cast("BetaAbstractMemoryTool", _MemoryTool())
-
-
-def async_memory_tool(files: MemoryFiles) -> BetaAsyncAbstractMemoryTool:
-    """As `memory_tool`, for the SDK's asynchronous client."""
-
-    class _AsyncMemoryTool(_sdk().BetaAsyncAbstractMemoryTool):  # type: ignore[misc]
-        async def call(self, input: object) -> str:  # noqa: A002
-            return await in_thread(_answer, files, input)
-
-        view = create = str_replace = insert = delete = rename = execute = call
-
-        async def clear_all_memory(self) -> str:
-            return await in_thread(files.clear)
-
-    return cast("BetaAsyncAbstractMemoryTool", _AsyncMemoryTool())
 
 
 def _sdk() -> Any:
@@ -283,15 +233,36 @@ def _parts(path: object) -> Parts:
     return tuple(normal.removeprefix(ROOT).split("/")[1:])
 
 
+def _below(files: Files, folder: Parts) -> list[Parts]:
+    """The files in a folder and in its folders, sorted."""
+    return sorted(parts for parts in files if parts[: len(folder)] == folder and parts != folder)
+
+
+def _is_folder(files: Files, parts: Parts) -> bool:
+    """True if there is such a folder; the root always is."""
+    return not parts or bool(_below(files, parts))
+
+
+def _bytes_of(files: Files, parts: Parts) -> int:
+    """The size of a file, or of all that is below a folder."""
+    return sum(len(files[file].encode()) for file in ([parts] if parts in files else _below(files, parts)))
+
+
+def _check_folders(files: Files, parts: Parts) -> None:
+    for depth in range(1, len(parts)):
+        if parts[:depth] in files:
+            raise InvalidInput(f"The path {'/'.join((ROOT, *parts[:depth]))} is not a directory.")
+
+
 def _missing(path: str) -> InvalidInput:
     return InvalidInput(f"The path {path} does not exist. Please provide a valid path.")
 
 
-def _listed(tree: _Tree, folder: Parts) -> list[tuple[Parts, str]]:
+def _listed(files: Files, folder: Parts) -> list[tuple[Parts, str]]:
     """List a folder, two levels deep: each file, and each folder with a slash behind its name."""
     lines: dict[Parts, str] = {}
     base = "/".join((ROOT, *folder))
-    for parts in tree.below(folder):
+    for parts in _below(files, folder):
         inner = parts[len(folder) :]
         if any(name.startswith(".") or name == _UNLISTED for name in inner):
             continue
@@ -303,8 +274,6 @@ def _listed(tree: _Tree, folder: Parts) -> list[tuple[Parts, str]]:
 
 def _numbered(path: str, text: str, view_range: list[int] | None) -> str:
     lines = text.split("\n")
-    if len(lines) > _MOST_LINES:
-        raise InvalidInput(f"File {path} exceeds maximum line limit of 999,999 lines.")
     first, last = 1, len(lines)
     if view_range is not None:
         if not isinstance(view_range, list) or [type(line) for line in view_range] != [int, int]:

@@ -1,22 +1,19 @@
 """Google's ADK: a memory service over a memory's folder (extra `google-adk`).
 
-    runner = Runner(agent=agent, app_name="concierge", memory_service=MemoryService(memory), ...)
-
-On the command line, `adk web --memory_service_uri zibaldone:///srv/memory`, with a `services.yaml` in the
-agents' folder that names the class.
+runner = Runner(agent=agent, app_name="concierge", memory_service=MemoryService(memory), ...)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from zibaldone.adapters.quotation import without_tags
 from zibaldone.api.aio import AsyncMemory
-from zibaldone.core import DEFAULT_SESSION, Evidence
+from zibaldone.core import Evidence
 from zibaldone.core.validation import count, function, key, option, shown
 from zibaldone.errors import InvalidInput, MissingExtra
 from zibaldone.log.filters import Filter
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
 
 DELETED = "adk_deleted"  # in the metadata of an empty message: an event of this id is not taken again
 _TAG = "PAST_CONVERSATIONS"  # what ADK puts around what it preloads
-_DIRECT = "memories"  # the session of what is written without one
 
 
 def user_of_app(app_name: str, user_id: str) -> str:
@@ -49,62 +45,30 @@ class MemoryService(BaseMemoryService):
 
     def __init__(
         self,
-        memory: AsyncMemory | None = None,
+        memory: AsyncMemory,
         *,
-        uri: str | None = None,
         user: Callable[[str, str], str] = user_of_app,
         budget_tokens: int = RECALL_TOKENS,
-        **_: Any,
     ) -> None:
-        """Over a memory, or the folder of a `uri`: zibaldone:///absolute/path, zibaldone://relative/path.
+        """`user` gives whose memory it is, from the app's name and the user's id.
 
-        `user` gives whose memory it is, from the app's name and the user's id; `budget_tokens` is how much a
-        search gives at most. Other arguments are those that ADK gives to every service. Raises InvalidInput,
-        and what opening the folder raises.
+        `budget_tokens` is how much a search gives at most. Raises InvalidInput.
         """
-        if (memory is None) == (uri is None):
-            raise InvalidInput("give either a memory or a uri")
         self._user = function("user", user)
         self._budget_tokens = count("budget_tokens", budget_tokens, least=1)
-        option("memory", memory, AsyncMemory)
-        self._opened = memory is None
-        self._memory = AsyncMemory.from_env(_folder(uri)) if memory is None else memory
+        self._memory = option("memory", memory, AsyncMemory)
 
     async def add_session_to_memory(self, session: AdkSession) -> None:
-        """Store what the session's events say; those that are stored, or were deleted, are left alone."""
-        await self.add_events_to_memory(
-            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
-        )
+        """Store what the session's events say; those that are stored, or were deleted, are left alone.
 
-    async def add_events_to_memory(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        events: Sequence[Event],
-        session_id: str | None = None,
-        custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:
-        """Store what these events say. Raises InvalidMessage, StorageError."""
-        session = session_id or DEFAULT_SESSION
-        given = [turn for event in events for turn in _turns_of(event, session, dict(custom_metadata or {}))]
-        await self._add(self._user(app_name, user_id), session, given)
-
-    async def add_memory(
-        self,
-        *,
-        app_name: str,
-        user_id: str,
-        memories: Sequence[MemoryEntry],
-        custom_metadata: Mapping[str, object] | None = None,
-    ) -> None:
-        """Store entries as they are, each with its author and time. Raises InvalidMessage, StorageError."""
-        given = []
-        for entry in memories:
-            metadata = {**entry.custom_metadata, **(custom_metadata or {})}
-            author = entry.author or entry.content.role or "user"
-            given += _turns(entry.content, author, entry.timestamp, entry.id, metadata)
-        await self._add(self._user(app_name, user_id), _DIRECT, given)
+        Raises InvalidMessage, StorageError.
+        """
+        user = self._user(session.app_name, session.user_id)
+        stored = await self._memory.messages(user=user, filter=Filter(session=session.id))
+        known = {message.id for message in stored}
+        turns = (turn for event in session.events for turn in _turns(event, session.id))
+        if fresh := [turn for turn in turns if turn["id"] not in known]:
+            await self._memory.add(fresh, user=user, session=session.id)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Recall for a query, within the budget, in the order of time; an id is a message's seq."""
@@ -129,49 +93,18 @@ class MemoryService(BaseMemoryService):
             empty = {"role": "system", "content": "", "id": message.id, "metadata": {DELETED: True}}
             await self._memory.add(empty, user=user, session=message.session)
 
-    async def close(self) -> None:
-        """Close the memory, if the service opened it."""
-        if self._opened:
-            await self._memory.close()
 
-    async def _add(self, user: str, session: str, given: Sequence[dict[str, Any]]) -> None:
-        known = {
-            message.id for message in await self._memory.messages(user=user, filter=Filter(session=session))
-        }
-        fresh = [turn for turn in given if turn.get("id") not in known]
-        if fresh:
-            await self._memory.add(fresh, user=user, session=session)
+def _turns(event: Event, session: str) -> list[dict[str, Any]]:
+    """An event's words and calls as one message, and one for each result; thoughts are nobody's words.
 
-
-def _folder(uri: str | None) -> str:
-    parts = urlsplit(key("uri", uri))
-    folder = unquote(parts.netloc + parts.path)
-    if not parts.scheme or not folder:
-        raise InvalidInput(f"uri {shown(uri)} names no folder: write zibaldone:///absolute/path")
-    return folder
-
-
-def _turns_of(event: Event, session: str, metadata: dict[str, object]) -> list[dict[str, Any]]:
-    """The text of an event; a part of a stream says nothing, since the whole of it follows."""
+    A part of a stream says nothing, since the whole of it follows.
+    """
     if event.content is None or event.partial:
         return []
-    time = datetime.fromtimestamp(event.timestamp, UTC)
-    name = f"{session}/{event.id}" if event.id else None
-    return _turns(event.content, event.author, time, name, metadata)
-
-
-def _turns(
-    content: types.Content,
-    author: str,
-    time: datetime | str | None,
-    name: str | None,
-    metadata: Mapping[str, object],
-) -> list[dict[str, Any]]:
-    """A content's words and calls as one message, and one for each result; thoughts are nobody's words."""
-    role = "user" if author == "user" else "assistant"
+    role = "user" if event.author == "user" else "assistant"
     words: list[Any] = []
     turns: list[dict[str, Any]] = []
-    for part in content.parts or []:
+    for part in event.content.parts or []:
         if part.text and not part.thought:
             words.append(part.text)
         elif call := part.function_call:
@@ -182,10 +115,12 @@ def _turns(
         elif kind := next((kind for kind in ("inline_data", "file_data") if getattr(part, kind)), None):
             words.append(f"[{getattr(part, kind).mime_type or 'file'}]")
     if words:
-        speaker = None if author in ("user", "model", "assistant") else author
+        speaker = None if event.author in ("user", "model", "assistant") else event.author
         turns.insert(0, {"role": role, "content": words, "name": speaker})
+    time = datetime.fromtimestamp(event.timestamp, UTC)
     for place, turn in enumerate(turns):
-        turn.update(time=time, metadata=dict(metadata), id=f"{name}/{place}" if name else None)
+        name = f"{session}/{event.id}/{place}" if event.id else None
+        turn.update(time=time, id=name)
     return turns
 
 

@@ -104,11 +104,7 @@ def remember_node(memory: Memory, *, user: str | None = None, user_key: str = "u
             for part, message in enumerate(to_messages(turn, session=thread)):
                 digest = blake2b(message.content.encode(), digest_size=8).hexdigest()  # a turn may be edited
                 fresh.append(replace(message, id=f"{message.session}/{turn.id or place}/{part}/{digest}"))
-        sessions = {message.session for message in fresh}
-        known = {
-            m.id for session in sessions for m in memory.messages(user=whose, filter=Filter(session=session))
-        }
-        if fresh := [message for message in fresh if message.id not in known]:
+        if fresh:
             memory.add(fresh, user=whose)
         return {}
 

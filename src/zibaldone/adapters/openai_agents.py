@@ -119,7 +119,9 @@ def _to_message(item: object, session: str) -> Message:
         raise InvalidInput(f"item {shown(item)} is not JSON ({error})") from error
     if message.role in _SPEAKERS and {"role": message.role, "content": message.content} == item:
         return message
-    return replace(message, metadata={**message.metadata, ITEM: whole})
+    # Of a kind without a shape of ours, such as a search of files, `to_messages` keeps the item there, too.
+    kept = {name: value for name, value in message.metadata.items() if name != "item"}
+    return replace(message, metadata={**kept, ITEM: whole})
 
 
 def _read(item: Mapping[str, Any], session: str) -> Message:

@@ -16,7 +16,7 @@ from typing import Any
 from zibaldone.adapters.quotation import recalled_for
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import DEFAULT_SESSION
-from zibaldone.core.validation import count, flag, function, key, option
+from zibaldone.core.validation import count, function, key, option
 from zibaldone.errors import MissingExtra, ZibaldoneError
 from zibaldone.recall.recall import RECALL_TOKENS
 
@@ -34,11 +34,9 @@ try:
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
     from pydantic_ai.tools import AgentDepsT, RunContext
-    from pydantic_ai.toolsets import FunctionToolset
 except ModuleNotFoundError as error:
     raise MissingExtra("no module 'pydantic_ai': pip install 'zibaldone[pydantic-ai]'") from error
 
-_OURS = _RECALL, _REMEMBER = "recall_memory", "remember"
 _logger = logging.getLogger(__name__)
 
 
@@ -53,13 +51,11 @@ class UserMemory(AbstractCapability[AgentDepsT]):
     _: KW_ONLY
     user: str | Callable[[RunContext[AgentDepsT]], str]  # or who the user of a run is
     budget_tokens: int = RECALL_TOKENS  # of what is recalled for a request
-    tools: bool = True  # whether the model may recall and remember on its own
     _seen: list[ModelMessage] = field(default_factory=list, init=False, repr=False)  # by the last request
 
     def __post_init__(self) -> None:
         option("memory", self.memory, AsyncMemory)
         count("budget_tokens", self.budget_tokens, least=1)
-        flag("tools", self.tools)
         if isinstance(self.user, str):
             key("user", self.user)
         else:
@@ -98,39 +94,6 @@ class UserMemory(AbstractCapability[AgentDepsT]):
         """Store what was said before the run failed. Raises the error."""
         await self._store(ctx, [message for message in self._seen if message.run_id == ctx.run_id])
         raise error
-
-    def get_toolset(self) -> FunctionToolset[AgentDepsT] | None:
-        """`recall_memory` and `remember`, unless `tools` is off."""
-        if not self.tools:
-            return None
-        toolset = FunctionToolset[AgentDepsT]()
-        toolset.add_function(self._recall, name=_RECALL)
-        toolset.add_function(self._remember, name=_REMEMBER)
-        return toolset
-
-    async def _recall(self, ctx: RunContext[AgentDepsT], query: str) -> str:
-        """Look up what the user said in earlier conversations, with its date.
-
-        Args:
-            ctx: of the run.
-            query: a question, or the words to look for.
-        """
-        turns = [turn for message in ctx.messages for turn in _turns(message)]
-        recalled = await self.memory.recall(
-            query, messages=turns, user=self._user_of(ctx), budget_tokens=self.budget_tokens
-        )
-        return recalled.quoted() or "Memory has nothing about this."
-
-    async def _remember(self, ctx: RunContext[AgentDepsT], note: str) -> str:
-        """Keep a note for later conversations. What the user says is kept anyway, word for word.
-
-        Args:
-            ctx: of the run.
-            note: one or two sentences that make sense on their own.
-        """
-        message = {"role": "assistant", "content": note}
-        await self.memory.add(message, user=self._user_of(ctx), session=_session_of(ctx))
-        return "It is kept."
 
     async def _store(self, ctx: RunContext[AgentDepsT], messages: Sequence[ModelMessage]) -> None:
         turns = [
@@ -174,7 +137,7 @@ def _turns(message: ModelMessage) -> Iterator[dict[str, Any]]:
         elif isinstance(part, TextPart) and isinstance(message, ModelResponse):
             if part.content:
                 yield {"role": "assistant", "content": part.content, "time": message.timestamp}
-        elif isinstance(part, BaseToolCallPart | BaseToolReturnPart) and part.tool_name not in _OURS:
+        elif isinstance(part, BaseToolCallPart | BaseToolReturnPart):
             yield _tool_turn(part)
 
 

@@ -28,10 +28,8 @@ from pydantic import AfterValidator, TypeAdapter
 
 from zibaldone.api.memory import Memory
 from zibaldone.api.operations import BY_NAME, LONGEST_PAGE, Operation
-from zibaldone.api.profile import Profile
-from zibaldone.api.user import User
 from zibaldone.core import Evidence, Message
-from zibaldone.core.validation import Key, key
+from zibaldone.core.validation import key
 from zibaldone.errors import InvalidInput, MissingExtra, StorageUnreachable, ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import to_messages
@@ -48,17 +46,119 @@ T = TypeVar("T")
 _FOUND = Annotated[tuple[tuple[Evidence, ...], float], AfterValidator(lambda given: Passages(*given))]
 _ROOT, _MESSAGE = "/v1/memory/", ("content", "role", "name", "time", "session", "metadata", "id")
 # May have happened although no answer came, and would happen twice: not sent again then.
-_ONCE = frozenset(("ask", "forget", "correctMessage", "addProfileEntry"))
+_ONCE = frozenset(("ask", "forget", "correctMessage"))
 _FIRST_WAIT_S, _LONGEST_WAIT_S, _ASK_S, _MORE_S = 0.25, 60.0, 120.0, 10.0
-_BY_CODE = {name: kind for kind, name, _, _ in ERRORS} | {"no-message": InvalidInput}
+_BY_CODE = {name: kind for kind, name, *_ in ERRORS} | {"no-message": InvalidInput}
 
 
-class _Connected:
-    """A connection to a server, and the user that it is for, where that is one."""
+def _is_json(answer: httpx2.Response) -> bool:
+    return "json" in answer.headers.get("content-type", "")
 
-    def __init__(self, client: httpx2.Client, retries: int, user: Key | None = None) -> None:
-        self._client, self._retries = client, retries
-        self._user = None if user is None else key("user", user)
+
+def _error(answer: httpx2.Response) -> ZibaldoneError:
+    """Return the library's own error for a problem, or the root of all."""
+    problem = answer.json() if _is_json(answer) else {}
+    code = problem.get("type", f"HTTP {answer.status_code}").rpartition(":")[2]
+    detail = problem.get("detail", "is it a zibaldone server?")
+    return _BY_CODE[code](detail) if code in _BY_CODE else ZibaldoneError(f"{code}: {detail}")
+
+
+def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """The method of the library that an operation calls, over REST."""
+    operation, parameters = BY_NAME[name], signature(method)
+    assert operation.rest
+    in_url = None if not operation.rest.body else operation.rest.in_url
+    known = {part.name for part in operation.parameters_of("rest")}
+    defaults = {part.name: part.default for part in parameters.parameters.values()}
+    is_paged = {"after", "limit"} <= known
+
+    @cache
+    def returned() -> TypeAdapter[Any]:  # made when it is needed
+        declared = get_type_hints(method)["return"]
+        return TypeAdapter(_FOUND if declared is Passages else declared)
+
+    @wraps(method)
+    def call(self: RestMemory, /, *args: P.args, **options: P.kwargs) -> T:
+        _, *given = parameters.bind(self, *args, **options).arguments.items()
+        arguments = dict(given)
+        user, which = arguments.pop("user", None), arguments.pop("which", "")
+        if isinstance(which, int):
+            raise InvalidInput("a server knows a message by its id, and not by its seq")
+        if isinstance(narrowed := arguments.pop("filter", None), Filter):
+            arguments |= {part.name: getattr(narrowed, part.name) for part in fields(Filter)}
+        url: dict[str, Any] = {} if user is None else {"user": key("user", user)}
+        body: dict[str, Any] = {}
+        if arguments.get("messages") is not None:
+            arguments["messages"] = to_messages(arguments["messages"], session=arguments.get("session"))
+        for argument, value in arguments.items():
+            if value is None or (argument not in known and value in ((), defaults.get(argument))):
+                continue
+            if argument not in known:
+                raise InvalidInput(f"{argument} does not go to a server: leave it out, or open the folder")
+            shown = _as_json(value)
+            if in_url is None or argument in in_url:
+                url[argument] = json.dumps(shown) if isinstance(shown, Mapping) else shown
+            else:
+                body[argument] = shown
+        if is_paged and "last" not in url:
+            return cast("T", returned().validate_python(self._listed(operation, url)))
+        return cast("T", returned().validate_python(_content(self._send(operation, url, body, str(which)))))
+
+    return call
+
+
+def _content(answer: Any) -> Any:
+    """Return what the library's method returns of an answer: a page's list, or all of it."""
+    if not isinstance(answer, dict):
+        return answer
+    if "quoted" in answer:  # a recall
+        trace = {**answer, "views": (), "decisions": (), "floor": 0.0, "note": answer["reason"]}
+        return answer | {"trace": trace}
+    if "passages" in answer:
+        return answer["passages"], answer["confidence"]
+    if "steps" in answer:
+        return answer | {"evidence": _content(answer["evidence"])}
+    lists = [value for name, value in answer.items() if isinstance(value, list)]
+    return lists[0] if len(answer) <= 2 and lists else answer
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Message):
+        return {name: _as_json(getattr(value, name)) for name in _MESSAGE} | {"id": value.id or uuid4().hex}
+    if isinstance(value, date):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int | float | str | Mapping):
+        return value
+    return [_as_json(part) for part in value] if isinstance(value, Iterable) else str(value)
+
+
+class RestMemory(AbstractContextManager["RestMemory"]):
+    """See Memory. Safe to share among threads."""
+
+    def __init__(
+        self, url: str, *, key: str | None = None, timeout_s: float = 30.0, retries: int = 3
+    ) -> None:
+        """`key` is one of the server, as `zibaldone keys create` prints it; `timeout_s` is for an attempt."""
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout_s)
+        self._retries = retries
+
+    add = _over_rest("addMessages", Memory.add)
+    recall = _over_rest("recall", Memory.recall)
+    ask = _over_rest("ask", Memory.ask)
+    search = _over_rest("search", Memory.search)
+    messages = _over_rest("listMessages", Memory.messages)
+    get = _over_rest("getMessage", Memory.get)
+    update = _over_rest("correctMessage", Memory.update)
+    users = _over_rest("listUsers", Memory.users)
+    forget = _over_rest("forget", Memory.forget)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _send(self, operation: Operation, url: Mapping[str, Any], body: Mapping[str, Any], which: str) -> Any:
         """Send a request, and again where that helps; return the JSON. Raises ZibaldoneError."""
@@ -98,134 +198,3 @@ class _Connected:
                 break
             url["after"] = page["next"]
         return things
-
-
-def _is_json(answer: httpx2.Response) -> bool:
-    return "json" in answer.headers.get("content-type", "")
-
-
-def _error(answer: httpx2.Response) -> ZibaldoneError:
-    """Return the library's own error for a problem, or the root of all."""
-    problem = answer.json() if _is_json(answer) else {}
-    code = problem.get("type", f"HTTP {answer.status_code}").rpartition(":")[2]
-    detail = problem.get("detail", "is it a zibaldone server?")
-    return _BY_CODE[code](detail) if code in _BY_CODE else ZibaldoneError(f"{code}: {detail}")
-
-
-def _over_rest(name: str, method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """The method of the library that an operation calls, over REST."""
-    operation, parameters = BY_NAME[name], signature(method)
-    assert operation.rest
-    in_url = None if not operation.rest.body else operation.rest.in_url
-    known = {part.argument or part.name: part.name for part in operation.parameters_of("rest")}
-    defaults = {part.name: part.default for part in parameters.parameters.values()}
-    is_paged = {"after", "limit"} <= known.keys()
-
-    @cache
-    def returned() -> TypeAdapter[Any]:  # made when it is needed
-        declared = get_type_hints(method)["return"]
-        return TypeAdapter(_FOUND if declared is Passages else declared)
-
-    @wraps(method)
-    def call(self: _Connected, /, *args: P.args, **options: P.kwargs) -> T:
-        _, *given = parameters.bind(self, *args, **options).arguments.items()
-        arguments = dict(given)
-        user, which = arguments.pop("user", self._user), arguments.pop("which", "")
-        if isinstance(which, int):
-            raise InvalidInput("a server knows a message by its id, and not by its seq")
-        if isinstance(narrowed := arguments.pop("filter", None), Filter):
-            arguments |= {part.name: getattr(narrowed, part.name) for part in fields(Filter)}
-        url: dict[str, Any] = {} if user is None else {"user": key("user", user)}
-        body: dict[str, Any] = {}
-        if arguments.get("messages") is not None:
-            arguments["messages"] = to_messages(arguments["messages"], session=arguments.get("session"))
-        for argument, value in arguments.items():
-            if value is None or (argument not in known and value in ((), defaults.get(argument))):
-                continue
-            if argument not in known:
-                raise InvalidInput(f"{argument} does not go to a server: leave it out, or open the folder")
-            shown = _as_json(value)
-            if in_url is None or argument in in_url:
-                url[known[argument]] = json.dumps(shown) if isinstance(shown, Mapping) else shown
-            else:
-                body[known[argument]] = shown
-        if is_paged and "last" not in url:
-            return cast("T", returned().validate_python(self._listed(operation, url)))
-        return cast("T", returned().validate_python(_content(self._send(operation, url, body, str(which)))))
-
-    return call
-
-
-def _content(answer: Any) -> Any:
-    """Return what the library's method returns of an answer: a page's list, or all of it."""
-    if not isinstance(answer, dict):
-        return answer
-    if "quoted" in answer:  # a recall
-        trace = {**answer, "views": (), "decisions": (), "floor": 0.0, "note": answer["reason"]}
-        return answer | {"trace": trace}
-    if "passages" in answer:
-        return answer["passages"], answer["confidence"]
-    if "steps" in answer:
-        return answer | {"evidence": _content(answer["evidence"])}
-    lists = [value for name, value in answer.items() if isinstance(value, list)]
-    return lists[0] if len(answer) <= 2 and lists else answer
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Message):
-        return {name: _as_json(getattr(value, name)) for name in _MESSAGE} | {"id": value.id or uuid4().hex}
-    if isinstance(value, date):
-        return value.isoformat()
-    if value is None or isinstance(value, bool | int | float | str | Mapping):
-        return value
-    return [_as_json(part) for part in value] if isinstance(value, Iterable) else str(value)
-
-
-class RestProfile(_Connected):
-    """See Profile."""
-
-    entries = _over_rest("getProfile", Profile.entries)
-    add = _over_rest("addProfileEntry", Profile.add)
-
-
-class RestUser(_Connected):
-    """See User."""
-
-    sessions = _over_rest("listSessions", User.sessions)
-    timeline = _over_rest("timeline", User.timeline)
-    themes = _over_rest("listThemes", User.themes)
-
-    @property
-    def profile(self) -> RestProfile:
-        return RestProfile(self._client, self._retries, self._user)
-
-
-class RestMemory(_Connected, AbstractContextManager["RestMemory"]):
-    """See Memory. Safe to share among threads."""
-
-    def __init__(
-        self, url: str, *, key: str | None = None, timeout_s: float = 30.0, retries: int = 3
-    ) -> None:
-        """`key` is one of the server, as `zibaldone keys create` prints it; `timeout_s` is for an attempt."""
-        headers = {"authorization": f"Bearer {key}"} if key else {}
-        super().__init__(httpx2.Client(base_url=url, headers=headers, timeout=timeout_s), retries)
-
-    add = _over_rest("addMessages", Memory.add)
-    recall = _over_rest("recall", Memory.recall)
-    ask = _over_rest("ask", Memory.ask)
-    search = _over_rest("search", Memory.search)
-    messages = _over_rest("listMessages", Memory.messages)
-    get = _over_rest("getMessage", Memory.get)
-    update = _over_rest("correctMessage", Memory.update)
-    users = _over_rest("listUsers", Memory.users)
-    forget = _over_rest("forget", Memory.forget)
-
-    def user(self, name: Key) -> RestUser:
-        return RestUser(self._client, self._retries, name)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -162,8 +162,16 @@ class Admin:
     ) -> Imported:
         """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
 
-        As `User.import_` does, but of several users where the file names them: `user` is needed where it
-        names none, and gets all of it.
+        All of it to a `user`, who is needed where the file names none. The format is recognised by content.
+        What cannot be read is in the report, with where and why, and holds nothing else up. Importing twice
+        adds nothing, a message that has changed since stays as it was stored first, and one that was
+        forgotten stays forgotten, unless `again`. Of conversations that were edited or retried the branch is
+        taken that their program shows; `branches="all"` takes the others too. With `attachments` the bytes of
+        images and files are kept where the export holds them, of what is added now. `me` are the owner's
+        names in a chat of several people: what the others say is marked, and counts as nobody's own words; so
+        does all of it where neither you nor the export says who the owner is, and the report asks. `dates` is
+        the order of days, months and years in a chat of WhatsApp that does not show it. `progress` is called
+        with bytes read and bytes in all.
 
         Raises InvalidImport when nothing of it can be read, InvalidInput without a user, and
         ImportInterrupted on Ctrl-C: what is complete by then is stored.

@@ -1,4 +1,4 @@
-"""AsyncMemory: Memory for asyncio and trio, the same names and signatures, each call in a worker thread."""
+"""AsyncMemory: Memory for asyncio, the same names and signatures, each call in a worker thread."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zibaldone.api.wiring import Wiring, to_chat_model, to_embedder
+from zibaldone.api.wiring import Wiring
 from zibaldone.core.threads import Awaited, awaited
-from zibaldone.core.validation import Key, flag, function, key
+from zibaldone.core.validation import Key, flag, function, key, option
 from zibaldone.engine.ingest import Progress
 from zibaldone.engine.rebuilding import builds as of_view
 from zibaldone.engine.rebuilding.builds import BuildDiff, BuildStatus
@@ -99,14 +99,14 @@ class Builds:
     def _models(
         self, chat: ChatModel | Own | None, embedder: Embedder | str | Own | None
     ) -> tuple[ChatModel | None, Embedder]:
-        answering = self._wiring.chat if chat is OWN else to_chat_model(chat)
+        answering = self._wiring.chat if chat is OWN else option("chat", chat, ChatModel)
         if embedder is OWN:
             return answering, self._wiring.embedder
         if isinstance(embedder, str):
             made = self._wiring.embedder_called(embedder)
             self._wiring.own_models.append(made)
             return answering, made
-        return answering, to_embedder(embedder) or shared_static_embedder()
+        return answering, option("embedder", embedder, Embedder) or shared_static_embedder()
 
 
 class AsyncBuilds(Awaited[Builds]):

@@ -23,7 +23,7 @@ from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import file_path, shown, whole_text
 from zibaldone.engine.inspection import read_view
 from zibaldone.engine.maintenance import Behind
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, UnknownName
 from zibaldone.log.audit import audited
 from zibaldone.views.base import Generation
 from zibaldone.views.topics.editing import Conflict, Edit, conflict_diff, diff, to_messages
@@ -65,11 +65,11 @@ class Topics:
         return [document for document in self._library().everything() if document.body]
 
     def document(self, doc_id: str) -> Document:
-        """The document of that id. Raises InvalidInput, with the ids that there are."""
+        """The document of that id. Raises UnknownName, with the ids that there are."""
         return _of_id(self.documents(), doc_id, self._user)
 
     def text(self, doc_id: str) -> str:
-        """The document as Markdown, as it is exported. Raises InvalidInput like `document`."""
+        """The document as Markdown, as it is exported. Raises UnknownName like `document`."""
         return render(self.document(doc_id))
 
     def catalogue(self) -> list[CatalogueLine]:
@@ -104,7 +104,7 @@ class Topics:
         """Take over the entries of one document's edited text; its titles and its summary follow them.
 
         `before` is the text as it was when the edit began: if memory says something else now, that is a
-        conflict, and nothing is taken. Raises InvalidInput for an unknown id and for an empty text.
+        conflict, and nothing is taken. Raises UnknownName, and InvalidInput for an empty text.
         """
         if before is not None:
             whole_text("before", before)
@@ -162,4 +162,4 @@ def _of_id(documents: Sequence[Document], doc_id: str, user: str) -> Document:
         if document.id == doc_id:
             return document
     ids = ", ".join(document.id for document in documents) or "none yet"
-    raise InvalidInput(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")
+    raise UnknownName(f"user {user!r} has no topic document {shown(doc_id)}; there is {ids}")

@@ -4,8 +4,8 @@
     items.put(("prefs",), "theme", {"colours": "dark"})
     items.get(("prefs",), "theme").value
 
-Every put is a message of the log, in a session of the item's own: the last one is what the item says now, the
-earlier ones are its history, which no recall brings. Deleting an item forgets them all, like any message.
+Every put is a message of the log, in a session of the item's own. The last one is what the item says now; no
+recall brings the earlier ones. Deleting an item forgets them all, like any message.
 """
 
 from __future__ import annotations
@@ -101,12 +101,6 @@ class Items:
             first = log.read(connection, self._user, session=session, limit=1)
         return _to_item(last[0], first[0]) if last else None
 
-    def history(self, namespace: Namespace, key: str) -> list[StoredItem]:
-        """List the versions of an item, put by put, the newest last."""
-        with self._database.read(self._user) as connection:
-            puts = log.read(connection, self._user, session=_session(namespace, key))
-        return [item for message in puts if (item := _to_item(message, puts[0])) is not None]
-
     def search(
         self,
         prefix: Namespace = (),
@@ -186,7 +180,6 @@ class AsyncItems(Awaited[Items]):
     put = awaited(Items.put)
     put_all = awaited(Items.put_all)
     get = awaited(Items.get)
-    history = awaited(Items.history)
     search = awaited(Items.search)
     namespaces = awaited(Items.namespaces)
     delete = awaited(Items.delete)

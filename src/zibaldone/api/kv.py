@@ -5,20 +5,16 @@ Needs the extra `kv`: pip install 'zibaldone[kv]'.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection
-
-from zibaldone import log
 from zibaldone.api.config import now_utc
 from zibaldone.api.memory import Memory
 from zibaldone.core import Message
 from zibaldone.core.validation import TimeLike, count, key, members, shown, to_time, whole_text
-from zibaldone.engine import generations, maintenance
+from zibaldone.engine import generations
 from zibaldone.engine.maintenance import Maintained
 from zibaldone.errors import (
     BlockMissing,
@@ -27,24 +23,22 @@ from zibaldone.errors import (
     MissingExtra,
     StorageBusy,
     StorageCorrupt,
-    ZibaldoneError,
 )
 from zibaldone.models.base import Tokenizer
 from zibaldone.storage.database import Database
 from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.storage.manifest import PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import PoolReader
 
 try:
     from zibaldone.views.kvcache.generate import answering
     from zibaldone.views.kvcache.generate.answering import AnswerScore, KVAnswer, KVTrace
-    from zibaldone.views.kvcache.generate.generation import Generated, computed_kv
-    from zibaldone.views.kvcache.generate.selection import Cited, SelectedMemory, Sought, seqs_of
+    from zibaldone.views.kvcache.generate.selection import Cited, Sought
     from zibaldone.views.kvcache.model.attention_hooks import Tap
     from zibaldone.views.kvcache.model.encoding import Encoder, fingerprint, of_model
     from zibaldone.views.kvcache.model.turns import TurnFormat, chat, check_tokenizer, plain
     from zibaldone.views.kvcache.options import attaching, generating
-    from zibaldone.views.kvcache.retrieve.index import Index
+    from zibaldone.views.kvcache.retrieve.index import Index, index_of
     from zibaldone.views.kvcache.serving.prompting import KVPrompt, prompt_of
     from zibaldone.views.kvcache.view import KVView
 except ModuleNotFoundError as error:
@@ -54,7 +48,6 @@ except ModuleNotFoundError as error:
 
 R = TypeVar("R")
 _CATCHES_UP = 3  # times, while others go on forgetting
-_logger = logging.getLogger(__name__)
 
 __all__ = [
     "AnswerScore",
@@ -99,19 +92,17 @@ class KVMemory:
         *,
         config: MemArt | None = None,
         format: TurnFormat | None = None,  # noqa: A002 - the word a caller expects
-        cache_bytes: int = 1 << 30,
     ) -> None:
         """Attach a causal language model of Transformers with rotary positions, and its tokenizer.
 
         `config` may be `MemArt.paper()`. `format` says how turns are written: plain() unless given, and
         chat(tokenizer) for models that were trained on a chat template; either takes a system prompt.
-        `cache_bytes` of keys and values stay on the model's device; others are read from disk.
 
         Raises UnsupportedModel, which says why the model does not fit, and InvalidInput.
         """
         if not isinstance(memory, Memory):
             raise InvalidInput(f"memory must be a Memory, not {shown(memory)}")
-        attaching(model, config=config, form=format, cache_bytes=cache_bytes)
+        attaching(model, config=config, form=format)
         self.config = config or MemArt()
         self.memory = memory
         size = model.get_input_embeddings().weight.shape[0]
@@ -135,8 +126,8 @@ class KVMemory:
                     )
                 self._database = database
                 root = database.folder / FOLDER
-                print_ = fingerprint(identity, tokenizer, form, self.config, encoder.layers)
-                return KVView(root, encoder, print_, cache_bytes)
+                print_ = fingerprint(identity, tokenizer, form, self.config)
+                return KVView(root, encoder, print_)
 
             self.view = memory.admin.attach(make)
         except BaseException:
@@ -198,10 +189,9 @@ class KVMemory:
         `budget_tokens` of whole turns by text, or the messages `seqs` if these are given; with
         select="per_layer" as many tokens of each layer's best blocks. `session` says which one is going on:
         its newest turns stand right before the question (none do with "per_layer"); memory comes from all of
-        the user's sessions. With `remember` question and answer become messages of it, and the keys that the
-        model computed become their blocks. `options` go to the model's own generate: do_sample, streamer,
-        generation_config ... An answer is greedy and of 128 tokens at most, unless they or `max_new_tokens`
-        say otherwise.
+        the user's sessions. With `remember` question and answer become messages of it. `options` go to the
+        model's own generate: do_sample, streamer, generation_config ... An answer is greedy and of 128 tokens
+        at most, unless they or `max_new_tokens` say otherwise.
 
         Raises InvalidInput when the question does not fit the window.
         """
@@ -316,7 +306,7 @@ class KVMemory:
         self.remember(user=user)
 
     def _maintained(self, user: str | None) -> Maintained:
-        """Maintain the view; damaged blocks are released, and moved ones read again."""
+        """Maintain the view; damaged blocks are released, and encoded again."""
         for _ in range(_CATCHES_UP):
             done = self.memory.maintain(user=user, views=[self.view.name])
             late = [one for one in done.behind if isinstance(one.error, BlockMissing | StorageCorrupt)]
@@ -344,7 +334,7 @@ class KVMemory:
                 raise _NotWhole
             if pool is None:
                 return None, None
-            index = None if self.config.whole_turns else self.view.indexes.get(connection, pool)
+            index = None if self.config.whole_turns else index_of(connection, pool, self._encoder.tap.device)
             return PoolReader(pool, self._database.read), index
 
     def _caught_up(self, user: str, once: Callable[[], R]) -> R:
@@ -357,7 +347,7 @@ class KVMemory:
         for _ in range(_CATCHES_UP):
             self._catch_up(user)
             try:
-                return read_again(once)
+                return once()
             except _NotWhole as unmade:
                 error, healed = unmade, 0
             except BlockMissing as missing:
@@ -367,20 +357,11 @@ class KVMemory:
         raise _busy(user) from error
 
     def _generate(self, sought: Sought, user: str, options: Mapping[str, Any], *, remember: bool) -> KVAnswer:
-        with self._database.read(user) as connection:
-            deletions = log.state(connection, user).deletions
         with self.view.model_lock:
-            pool = self._pool(user)
-            done = answering.answer(self.view, *pool, user, sought, options, catch=remember)
-        made, memory = done.generated, done.memory
+            answer = answering.answer(self.view, *self._pool(user), user, sought, options)
         if remember:
-            stored = self._add(sought.query, done.answer.text, sought.now, user, sought.session)
-            if isinstance(memory, SelectedMemory) and made.raw is not None:
-                try:
-                    self._write(user, stored, sought, memory, made, deletions)
-                except ZibaldoneError as error:  # the log has the messages: the pool catches up
-                    _logger.warning("an answer's keys were not written, they will be encoded: %s", error)
-        return done.answer
+            self._add(sought.query, answer.text, sought.now, user, sought.session)
+        return answer
 
     def _add(
         self, query: str, text: str, now: datetime, user: str, session: str | None
@@ -391,39 +372,3 @@ class KVMemory:
             {"role": "assistant", "content": text, "time": now},
         ]
         return tuple(self.memory.add(turns, user=user, session=session))
-
-    def _write(
-        self,
-        user: str,
-        stored: Sequence[Message],
-        sought: Sought,
-        memory: SelectedMemory,
-        made: Generated,
-        deletions: int,
-    ) -> None:
-        """Store a turn's keys, unless others wrote or forgot meanwhile: then it is encoded later."""
-        assert made.raw is not None
-        parts = memory.parts(self._encoder)
-        with self.view.model_lock:
-            self._open()
-            with self._database.read(user) as connection:
-                if not self._goes_on(connection, user, stored, deletions):
-                    return
-                pool = self.view.pool(connection, generations.serving(connection, user, self.view))
-            reader = PoolReader(pool, self._database.read) if pool is not None else None
-            keys = computed_kv(self._encoder, parts, made.raw, made.ids, sought.query, sought.now)
-            turns = [(message, raw, ids) for message, (raw, ids) in zip(stored, keys, strict=True)]
-            prepared = self.view.continued(reader, stored[0].session, turns, seqs_of(memory.blocks))
-        with self._database.write(user) as connection:
-            if self._goes_on(connection, user, stored, deletions):
-                seqs = [message.seq for message in stored]
-                maintenance.commit_new(connection, user, self.view, seqs, prepared)
-                log.touch(connection, user)
-
-    def _goes_on(self, connection: Connection, user: str, stored: Sequence[Message], deletions: int) -> bool:
-        """True if these messages are the next for the view to read, and nothing was deleted since."""
-        generation = generations.serving(connection, user, self.view)
-        cursor = generation.cursor if generation else 0
-        ours = generation is None or generation.fingerprint == self.view.fingerprint
-        same = log.state(connection, user).deletions == deletions
-        return ours and same and cursor == stored[0].seq - 1

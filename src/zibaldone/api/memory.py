@@ -13,7 +13,7 @@ import zibaldone  # whose names are loaded when they are first used
 from zibaldone import log
 from zibaldone.api import settings
 from zibaldone.api.config import DEFAULT_VIEWS, DEFAULTS, Config
-from zibaldone.api.wiring import Wiring, to_chat_model
+from zibaldone.api.wiring import Wiring
 from zibaldone.core import CORRECTS, EDITOR, TIME_KNOWN, Evidence, Message, Scope
 from zibaldone.core.telemetry import Facts, traced
 from zibaldone.core.validation import (
@@ -383,7 +383,7 @@ class Memory:
         scopes = wiring.shared_with(whose, shared, question.scope.session)
         asker = wiring.asker
         if chat is not None:
-            asker = Asker(to_chat_model(chat), wiring.meter, wiring.tokenizer)
+            asker = Asker(option("chat", chat, ChatModel), wiring.meter, wiring.tokenizer)
         if not asker.has_model:
             raise no_model()
         narrowed.narrowing()  # or else a model would be asked before it is found wrong

@@ -58,8 +58,7 @@ class Rest:
     key: str = ""  # under which the result stands in its shape; "": it is the shape
     body: str = ""  # the name of the request's shape; "": all parameters are in the URL
     in_url: tuple[str, ...] = ()  # parameters that are there although there is a body
-    body_may_be_missing: bool = False
-    statuses: tuple[int, ...] = (200,)
+    status: int = 200
     problems: tuple[int, ...] = ()  # that only this operation has
     streams: str = ""  # the media type of a 200 that is no JSON
     asks: bool = False  # it reads alone: given up when its client is gone
@@ -200,7 +199,7 @@ OPERATIONS: tuple[Operation, ...] = (
          _text("by", "Into a shared memory: the user who writes.", door="cli"),
          _text("time", "When: ISO 8601, else UTC now.", **_HERE)),
         "write", agents="narrows",
-        rest=Rest("POST", "messages", "Added", body="AddMessages", statuses=(201, 200), problems=(409,),
+        rest=Rest("POST", "messages", "Added", body="AddMessages", status=201, problems=(409,),
                   example={"body": {"session": "chat-7", "messages": _TALK}}),
         cli=Cli("add"),
         tools=(Tool(
@@ -254,7 +253,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Correct a message: a new one of the role editor takes its place, and the log keeps both.",
         (_AGENT, _text("content", "", REQUIRED), Parameter("metadata", "object")),
         "write", agents="narrows",
-        rest=Rest("PATCH", "messages/{id:path}", "Message", body="Correction", in_url=("agent",), statuses=(201,),
+        rest=Rest("PATCH", "messages/{id:path}", "Message", body="Correction", in_url=("agent",), status=201,
                   problems=(404,),
                   example={"path": {"id": "chat-7/1"}, "body": {"content": "I moved to Lisbon in April."}})),
     Operation(
@@ -306,12 +305,6 @@ OPERATIONS: tuple[Operation, ...] = (
              _text("before", "all that was said before then: ISO 8601"),
              _flag("everything", "all that is known of the user"),
              _flag("confirm", "true: really delete it"))),)),
-    Operation(
-        "verifyForgotten", "admin.verify", "Look whether anything is left of forgotten messages, in any table or file.",
-        (Parameter("seqs", "seqs", "", (), None, 10_000), Parameter("texts", "texts", "", (), None, 100_000)),
-        "admin",
-        rest=Rest("POST", "verify", "Verification", body="Verify",
-                  example={"body": {"seqs": [1], "texts": ["I moved to Lisbon in May."]}})),
     Operation(
         "recall", "recall",
         "Recall the evidence for a question: cited, in the order of time, within a budget of tokens.",
@@ -402,7 +395,7 @@ OPERATIONS: tuple[Operation, ...] = (
         (Parameter("kind", "choice", "instruction, constraint, fact ...", REQUIRED, flags="--kind -k", choices=NOTE_KINDS),
          Parameter("text", "words", "What holds.", REQUIRED, flags="TEXT")),
         "write",
-        rest=Rest("POST", "profile", "ProfileEntry", body="NewEntry", statuses=(201,),
+        rest=Rest("POST", "profile", "ProfileEntry", body="NewEntry", status=201,
                   example={"body": {"kind": "constraint", "text": "No nuts."}}),
         cli=Cli("notes add", defaults={"kind": "fact"})),
     Operation(
@@ -438,13 +431,6 @@ OPERATIONS: tuple[Operation, ...] = (
                Tool("topics_list_docs", "List topic documents"),
                Tool("topics_read_lines", "Read lines of a topic document"))),
     Operation(
-        "editTopic", "user.topics.edit", "Take over one topic document's edited text.",
-        (_text("text", "", REQUIRED, least=1, door="rest"),
-         _text("before", "As it was when the edit began: what changed since is a conflict.", door="rest")),
-        "write",
-        rest=Rest("PUT", "topics/{id}", "TopicEdited", body="TopicText", problems=(404,),
-                  example={"path": {"id": "topic-0001"}, "body": {"text": "Ann lives in Lisbon."}})),
-    Operation(
         "exportTopics", "user.topics.export", "Write the documents as a folder of Markdown files, with an index.",
         (Parameter("folder", "folder", "New, empty, or an earlier export.", REQUIRED, flags="DIR"),),
         cli=Cli("build topics export")),
@@ -470,7 +456,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "maintain", "maintain",
         "Let views read what they have not read yet; the server does so by itself in the background.",
         (_VIEWS,), "write", "all", "any",
-        rest=Rest("POST", "maintain", "Maintained", body="Maintain", body_may_be_missing=True,
+        rest=Rest("POST", "maintain", "Maintained", body="Maintain",
                   example={"body": {"views": ["topics", "hierarchy"]}}),
         cli=Cli("maintain",
                 "A chat model is asked where ZIBALDONE_CHAT_MODEL names one; else plain algorithms do the work.")),

@@ -16,7 +16,7 @@ from zibaldone.core.threads import Awaited, awaited
 from zibaldone.core.validation import count, shown, words
 from zibaldone.engine.generations import snapshots
 from zibaldone.engine.inspection import damage_is_named
-from zibaldone.errors import InvalidInput
+from zibaldone.errors import InvalidInput, UnknownName
 from zibaldone.log.audit import audited
 from zibaldone.views.notes import KINDS, Kind, UserNote
 from zibaldone.views.notes.hand import Act, to_message
@@ -80,10 +80,7 @@ class Profile:
     @audited("write")
     def add(self, kind: Kind, text: str) -> UserNote:
         """Note something that no message says; returns it. Raises InvalidInput."""
-        new = " ".join(words("a note's text", text).split())
-        if not new:
-            raise InvalidInput("a note's text is empty: say what holds")
-        added = to_message("added", _known(kind), 0, "", (), new)
+        added = to_message("added", _known(kind), 0, "", (), _stated(text))
         (stored,) = self._wiring.ingest.add(self._user, [added])
         return self._of_id(f"{stored.seq}.0")
 
@@ -96,14 +93,11 @@ class Profile:
         return self._edit("unpinned", entry)
 
     def edit(self, entry: UserNote | str, text: str) -> UserNote:
-        """Put other words in its place; one that had ended holds again. Raises InvalidInput for none.
+        """Put other words in its place; one that had ended holds again. Raises InvalidInput for no words.
 
         A recall marks the words that it had as no longer holding, and quotes these.
         """
-        new = " ".join(words("a note's text", text).split())
-        if not new:
-            raise InvalidInput("a note's text is empty: retire the note instead")
-        return self._edit("changed", entry, new)
+        return self._edit("changed", entry, _stated(text))
 
     def retire(self, entry: UserNote | str) -> UserNote:
         """Leave it out of the text and of recalls; a recall marks its clause as ended."""
@@ -145,8 +139,14 @@ def _known(kind: Kind) -> Kind:
     return kind
 
 
-def _unknown(note_id: object, user: str) -> InvalidInput:
-    return InvalidInput(
+def _stated(text: str) -> str:
+    if stated := " ".join(words("a note's text", text).split()):
+        return stated
+    raise InvalidInput("a note's text is empty: say what holds, or retire the note instead")
+
+
+def _unknown(note_id: object, user: str) -> UnknownName:
+    return UnknownName(
         f"user {user!r} has no profile entry {shown(note_id)}: profile.entries() lists them with their ids"
     )
 

@@ -1,8 +1,7 @@
 """The one module that reads environment variables, for `Memory.from_env` and the command line.
 
 docs/cli.md lists the ZIBALDONE_* variables; ZIBALDONE_WALL_KEY is in docs/fleet.md, ZIBALDONE_AUDIT in
-docs/security.md. For an embedder that is called openai:..., OPENAI_API_KEY stands in where no other server is
-named.
+docs/security.md. For an embedder of OpenAI's, OPENAI_API_KEY stands in where no other server is named.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ _PREFIX, OTEL = "ZIBALDONE_", "OTEL_"
 _COMMAND_S = 120.0  # for a person to unlock a key ring
 # Variables by which programs that print a key find a key ring, and the person who unlocks it.
 _OF_KEY_RINGS = "DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY GNUPGHOME GPG_TTY PASSWORD_STORE_".split()
-_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
 def memory_path() -> str:
@@ -60,9 +58,10 @@ def use_chat(model: str, base_url: str, api_key: str | None) -> None:
 def embedder() -> Embedder | None:
     """The embedder that the environment names. Raises InvalidInput, MissingExtra and ModelFailed."""
     name = text("EMBED_MODEL")
-    if name is None or name.partition(":")[0] in (FASTEMBED, OPENAI):
-        return None if name is None else embedder_called(name)
-    return _openai_embedder(name, text("EMBED_API_KEY"))
+    if name is None:
+        return None
+    is_whole = name.partition(":")[0] in (FASTEMBED, OPENAI)
+    return embedder_called(name if is_whole else f"{OPENAI}:{name}")
 
 
 def embedder_called(name: str) -> Embedder:
@@ -73,19 +72,12 @@ def embedder_called(name: str) -> Embedder:
     library, _, model = name.partition(":")
     if library != OPENAI or not model:
         return named.embedder_called(name)
-    own = None if text("EMBED_BASE_URL") else os.environ.get("OPENAI_API_KEY", "").strip()
-    return _openai_embedder(model, text("EMBED_API_KEY") or own or None)
-
-
-def _openai_embedder(model: str, api_key: str | None) -> Embedder:
     from zibaldone.models.openai import OpenAIEmbedder
 
-    return OpenAIEmbedder(
-        model,
-        base_url=text("EMBED_BASE_URL"),
-        api_key=api_key,
-        dimension=whole("EMBED_DIMENSION", least=1),
-    )
+    address = text("EMBED_BASE_URL")
+    own = None if address else os.environ.get("OPENAI_API_KEY", "").strip()
+    api_key, dimension = text("EMBED_API_KEY") or own or None, whole("EMBED_DIMENSION", least=1)
+    return OpenAIEmbedder(model, base_url=address, api_key=api_key, dimension=dimension)
 
 
 def ceilings() -> Ceilings:
@@ -130,7 +122,7 @@ def read_by_others(place: str | Path, bucket: str | None = None) -> list[str]:
         names.append("AWS_")  # obstore
     if ":/" in str(place):
         names.append("PG")  # libpq
-    if (text("EMBED_MODEL") or "").startswith(f"{OPENAI}:"):
+    if (text("EMBED_MODEL") or FASTEMBED).partition(":")[0] != FASTEMBED:
         names.append("OPENAI_API_KEY")  # ours, for an embedder
     if text("KEY_COMMAND") or text("WALL_KEY_COMMAND"):
         names += _OF_KEY_RINGS
@@ -146,11 +138,11 @@ def secret(variable: str) -> str:
 
 
 def switch(name: str) -> bool:
-    """True where a ZIBALDONE_* variable is on. Raises InvalidInput for what is neither on nor off."""
-    value = (text(name) or "0").lower()
-    if value not in (*_ON, *_OFF):
+    """True where a ZIBALDONE_* variable is 1. Raises InvalidInput for what is neither 1 nor 0."""
+    value = text(name) or "0"
+    if value not in ("0", "1"):
         raise InvalidInput(f"{_PREFIX}{name} must be 1 or 0, not {value!r}")
-    return value in _ON
+    return value == "1"
 
 
 def text(name: str) -> str | None:

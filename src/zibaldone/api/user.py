@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypedDict, TypeVar, Unpack
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -56,17 +56,24 @@ _EXPORTED_AT_ONCE = 1000  # messages
 R = TypeVar("R")
 
 
+class ImportOptions(TypedDict, total=False):
+    """The ways in which an export may be read: see `Admin.import_`."""
+
+    format: str | None
+    branches: Branches
+    again: bool
+    attachments: bool
+    me: Collection[str] | None
+    dates: DateOrder | None
+    progress: Progress | None
+
+
 class User:
     """One user of a memory; it need not have any messages yet."""
 
     def __init__(self, wiring: Wiring, name: Key) -> None:
         """Use `memory.user(name)`. Raises InvalidInput."""
         self._wiring, self._database, self._user = wiring, wiring.database, key("user", name)
-
-    @property
-    def name(self) -> str:
-        """The user's name, as the memory keeps it."""
-        return self._user
 
     @property
     @audited("read")
@@ -231,45 +238,9 @@ class User:
         with self._database.read(self._user) as connection:
             return log.files(connection, self._user, seq)
 
-    def import_(
-        self,
-        path: str | Path | BinaryIO,
-        *,
-        format: str | None = None,  # noqa: A002 - the word a caller expects
-        branches: Branches = "current",
-        again: bool = False,
-        attachments: bool = False,
-        me: Collection[str] | None = None,
-        dates: DateOrder | None = None,
-        progress: Progress | None = None,
-    ) -> Imported:
-        """Add the conversations of an export: a file, a folder, the archive as downloaded, or a stream.
-
-        The format is recognised by content. What cannot be read is in the report, with where and why, and
-        holds nothing else up. Importing twice adds nothing, a message that has changed since stays as it was
-        stored first, and one that was forgotten stays forgotten, unless `again`. Of conversations that were
-        edited or retried the branch is taken that their program shows; `branches="all"` takes the others too.
-        With `attachments` the bytes of images and files are kept where the export holds them, of what is
-        added now. `me` are the owner's names in a chat of several people: what the others say is marked, and
-        counts as nobody's own words; so does all of it where neither you nor the export says who the owner
-        is, and the report asks. `dates` is the order of days, months and years in a chat of WhatsApp that
-        does not show it. `progress` is called with bytes read and bytes in all. `memory.admin.import_` takes
-        the users that a file names.
-
-        Raises InvalidImport when nothing of it can be read, and ImportInterrupted on Ctrl-C: what is
-        complete by then is stored.
-        """
-        return zibaldone.Admin(self._wiring).import_(
-            path,
-            user=self._user,
-            format=format,
-            branches=branches,
-            again=again,
-            attachments=attachments,
-            me=me,
-            dates=dates,
-            progress=progress,
-        )
+    def import_(self, path: str | Path | BinaryIO, **options: Unpack[ImportOptions]) -> Imported:
+        """Add the conversations of an export to this user's memory; see `Admin.import_`."""
+        return zibaldone.Admin(self._wiring).import_(path, user=self._user, **options)
 
     def preload(self) -> None:
         """Load the index that a recall of the user begins with, up to date: the recall does not wait for it.
@@ -313,10 +284,6 @@ class User:
 
 class AsyncUser(Awaited[User]):
     """See User; every method is awaited, and so are those of `items`, `profile` and `topics`."""
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
 
     @property
     def items(self) -> AsyncItems:

@@ -19,10 +19,12 @@ from zibaldone.core.deadline import Deadline
 from zibaldone.core.validation import (
     Key,
     TimeLike,
+    count,
     key,
     keys,
     members,
     number,
+    option,
     shown,
     to_time,
     words,
@@ -54,7 +56,6 @@ from zibaldone.recall.result import Passages, Recall
 from zibaldone.search.question import Question
 from zibaldone.storage.bucket_blocks import use_bucket
 from zibaldone.storage.opening import open_database
-from zibaldone.text.purgeable_cache import remembered
 from zibaldone.views.base import Counted, View, ViewStore
 from zibaldone.views.chunks.storage.records import clean_all
 from zibaldone.views.kvcache import FOLDER as KV_FOLDER
@@ -74,7 +75,6 @@ _STOP_S = 5.0
 _SAVE_S = 1.0  # after which no further index is saved by who closes
 _OWN_LEASE_S = 10.0  # of what is done in the foreground: whoever comes after a crash waits for so long
 _logger = logging.getLogger(__name__)
-_SHORT = 40  # characters of a text whose token count is worth keeping
 BY_CHAT = "chat"  # the reranker that is the chat model
 
 R = TypeVar("R")
@@ -99,12 +99,17 @@ class Wiring:
         static = shared_static_embedder()
         self.config = config
         self.default_retention = config.retention or Retention()
-        self.embedder = to_embedder(embedder) or static
-        self.chat = to_chat_model(chat)
+        self.own_models: list[object] = []
+        if isinstance(embedder, str):
+            embedder = embedder_called(embedder)
+            self.own_models.append(embedder)
+        self.embedder = option("embedder", embedder, Embedder) or static
+        self.chat = option("chat", chat, ChatModel)
         self.embedder_called = embedder_called  # another one where keys are looked up elsewhere
-        self.own_models: list[object] = [self.embedder] if isinstance(embedder, str) else []
         if not isinstance(reranker, str):
-            reranker = _checked_reranker(reranker)
+            option("reranker", reranker, Reranker)
+            if reranker is not None:
+                count("a reranker's batch", reranker.batch, least=1)
         elif reranker != BY_CHAT:
             reranker = reranker_called(reranker)
         elif chat is None:
@@ -113,7 +118,6 @@ class Wiring:
                 " Memory.from_env()"
             )
         self.tokenizer: Tokenizer = static
-        self._count_short = remembered(4096)(self._count_tokens)  # headers come again and again
         self.worker: BackgroundWorker | None = None
         self.recall_priority = RecallPriority()  # of recalls, before the worker
         self.database = open_database(
@@ -249,16 +253,10 @@ class Wiring:
 
     def now(self) -> datetime:
         """The time by the memory's clock. Raises InvalidInput for a clock that gives none."""
-        now = self.config.clock()
-        if not isinstance(now, datetime):
-            raise InvalidInput(f"clock must give a datetime, not {shown(now)}")
-        return to_time(now, "the clock's time")
+        return to_time(self.config.clock(), "the clock's time")
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a text."""
-        return self._count_short(text) if len(text) < _SHORT else self._count_tokens(text)
-
-    def _count_tokens(self, text: str) -> int:
         return self.tokenizer.count([text])[0]
 
     def chosen(self, names: Sequence[str] | None) -> list[View]:
@@ -522,32 +520,3 @@ class Wiring:
             raise lagging.error or ModelFailed(lagging.reason)
         for lagging in beside:
             raise OwnModelFailed(lagging.reason)
-
-
-def to_embedder(given: Embedder | str | None) -> Embedder | None:
-    """Check an embedder, or make the one of that name. Raises InvalidInput, MissingExtra, ModelFailed."""
-    if isinstance(given, str):
-        return embedder_called(given)
-    if given is not None and not (
-        isinstance(getattr(given, "name", None), str)
-        and isinstance(getattr(given, "dimension", None), int)
-        and callable(getattr(given, "embed", None))
-    ):
-        raise InvalidInput(f"embedder must have a name, a dimension and embed(), not be {shown(given)}")
-    return given
-
-
-def to_chat_model(given: ChatModel | None) -> ChatModel | None:
-    """Check a chat model. Raises InvalidInput."""
-    if given is not None and not (
-        isinstance(getattr(given, "name", None), str) and callable(getattr(given, "chat", None))
-    ):
-        raise InvalidInput(f"chat must have a name and chat(), not be {shown(given)}")
-    return given
-
-
-def _checked_reranker(given: Reranker | None) -> Reranker | None:
-    batch = getattr(given, "batch", None)
-    if given is None or (isinstance(batch, int) and batch > 0 and callable(getattr(given, "scores", None))):
-        return given
-    raise InvalidInput(f"reranker must have a name, a batch above 0 and scores(), not be {shown(given)}")

@@ -144,7 +144,7 @@ def list_keys(call: CliCall) -> None:
     if call.as_json:
         out.write_json(known)
     elif known:
-        out.table("id", "user", "agent", "may", "created", "last used", "", rows=map(_key_row, known))
+        out.table("id", "user", "agent", "may", "created", "", rows=map(_key_row, known))
     else:
         out.note("no keys: the server listens on loopback only")
 
@@ -152,10 +152,9 @@ def list_keys(call: CliCall) -> None:
 def _key_row(key: ServerKey) -> Sequence[object]:
     mode = f", by {key.memory_mode}" if key.memory_mode else ""
     may = ("reads" if key.read_only else "reads and writes") + mode
-    used = f"{key.used:%Y-%m-%d %H:%M}" if key.used else "never"
     revoked = f"revoked {key.revoked:%Y-%m-%d %H:%M}" if key.revoked else ""
     user = "every user" if key.user is None else key.user
-    return key.id, user, key.agent or "", may, f"{key.created:%Y-%m-%d %H:%M}", used, revoked
+    return key.id, user, key.agent or "", may, f"{key.created:%Y-%m-%d %H:%M}", revoked
 
 
 @runs("keys revoke")

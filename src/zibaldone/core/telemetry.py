@@ -35,7 +35,6 @@ _METRICS: Final[Mapping[str, tuple[str, str, tuple[float, ...] | None]]] = {
     _TOKENS: ("{token}", "Tokens of a recalled text.", (0, 50, 100, 200, 400, 800, 1600, 3200, 6400)),
     "zibaldone.messages.added": ("{message}", "Messages stored.", ()),
     "zibaldone.degraded": ("{request}", "Requests that memory served less well.", ()),
-    "zibaldone.messages.behind": ("{message}", "Messages that a view has not read yet.", None),
 }
 
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar, copy_context
-from functools import partial, wraps
+from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from anyio import CancelScope, CapacityLimiter, to_thread
@@ -79,15 +79,11 @@ async def in_thread_of(
     Cancelled, it raises that when the call has ended: a write's fate is known.
     A call that has not begun when it is cancelled never does; one that asks `is_waited_for` may end early.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:  # trio, which never abandons a thread
-        return await to_thread.run_sync(partial(call, *args, **kwargs), limiter=limiter)
     cancelled: list[asyncio.CancelledError] = []
 
     def begin() -> T:
         if cancelled:
-            raise _NotBegun
+            raise cancelled[0]  # before it began
         _left.set(cancelled)  # in the context of the thread's call alone
         return call(*args, **kwargs)
 
@@ -134,7 +130,3 @@ def is_waited_for() -> Callable[[], bool]:
     """Return a function that is True until this thread's call is cancelled."""
     left = _left.get()
     return lambda: not left
-
-
-class _NotBegun(Exception):
-    """The caller was cancelled before the call began."""

@@ -23,37 +23,29 @@ _SHORT.maxlevel = 3
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
-# How many members a collection that a caller gives may have, by the argument's name.
+# How many members a collection that a caller gives may have, by the argument's name; others _MOST.
 MOST: Mapping[str, int] = {
     "messages": 100_000,  # of one add; an import has no end
-    "messages of a chat": 10_000,  # of one recall
     "exclude_seqs": 100_000,
     "seqs": 1_000_000,  # to be forgotten
-    "roles": 100,
-    "me": 100,  # names of one person in an import
-    "among": 10_000,  # sessions of a list
-    "metadata": 1_000,  # keys, operators and values of a filter, at any depth
-    "views": 100,
     "texts": 100_000,  # to be looked for
-    "also": 10_000,  # files to be looked through
-    "puts": 100_000,  # of items, at once
-    "places": 100_000,  # of items to be deleted
-    "namespace": 100,  # names in one
+    "metadata": 1_000,  # keys, operators and values of a filter, at any depth
     "shared": 16,  # memories recalled beside one's own: each is a recall
 }
+_MOST = 10_000
 
 
 def members(what: str, given: Iterable[T]) -> list[T]:
     """List an iterable's members; raise TooMany for more than MOST allows."""
-    taken = list(islice(given, MOST[what] + 1))
+    taken = list(islice(given, MOST.get(what, _MOST) + 1))
     not_too_many(what, len(taken))
     return taken
 
 
 def not_too_many(what: str, members: int) -> None:
     """Raise TooMany for more members than MOST allows."""
-    if members > MOST[what]:
-        raise TooMany(f"{what} can be at most {MOST[what]:,} in one call: make several calls")
+    if members > (most := MOST.get(what, _MOST)):
+        raise TooMany(f"{what} can be at most {most:,} in one call: make several calls")
 
 
 def keys(what: str, given: Iterable[Key]) -> frozenset[str]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 Vectors = npt.NDArray[np.float32]
 
 
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors.
 
@@ -45,6 +46,7 @@ class WordEmbedder(Embedder, Tokenizer, Protocol):
     """An embedder and tokenizer that is fast enough to be asked for single words."""
 
 
+@runtime_checkable
 class Reranker(Protocol):
     """Scores how well texts answer a question. Called without any lock or transaction."""
 
@@ -108,6 +110,7 @@ class ChatReply:
     attempts: int = 1  # requests that were sent, retries included
 
 
+@runtime_checkable
 class ChatModel(Protocol):
     """Answers questions. Safe to share among threads."""
 

@@ -22,7 +22,7 @@ from zibaldone.core.threads import in_thread, in_thread_of
 from zibaldone.errors import StorageBusy, StorageUnreachable
 from zibaldone.log.audit import acting
 from zibaldone.server.keys import PREFIX, KeyStore
-from zibaldone.server.problems import Problem
+from zibaldone.server.problems import FOR_PROGRAMS, Problem
 from zibaldone.server.settings import MemoryMode, ServerSettings
 
 T = TypeVar("T")
@@ -33,13 +33,6 @@ _logger = logging.getLogger(__name__)
 _OPEN = frozenset({"/healthz", "/readyz", "/v1/memory/openapi.json"})
 _KEY_HEADER = "x-memory-key"
 KEY_COOKIE = "zibaldone_key"  # set by signing in on the page
-# First segments of the page's paths: only there the cookie is read, and a missing key leads to sign-in.
-PAGE_SEGMENTS = frozenset(
-    """
-    ask favicon.ico forget import jobs live maintain message profile recall session sessions sign-in sign-out
-    static themes timeline topics usage users
-    """.split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +58,7 @@ class Principal:
                 raise Problem(403, "other-user", f"this {whose} is for another user's memory")
             return self.user
         if not user:
-            raise Problem(400, "no-user", "say whose memory: add the parameter user")
+            raise Problem(400, "no-user", "say whose memory: the parameter user, by MCP X-Memory-User")
         return user
 
     def which_agent(self, agent: str | None) -> str | None:
@@ -200,8 +193,8 @@ def _door(path: str) -> str:
 
 
 def is_page(path: str) -> bool:
-    """True if a path belongs to the page."""
-    return path == "/" or path[1:].partition("/")[0] in PAGE_SEGMENTS
+    """True if a path is the page's: only there the cookie is read, and a missing key leads to sign-in."""
+    return not path.startswith(FOR_PROGRAMS)
 
 
 def presented_token(headers: Headers) -> str | None:

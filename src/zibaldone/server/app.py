@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from zibaldone.api.aio import AsyncMemory, wrapped
-from zibaldone.api.settings import otel
 from zibaldone.core.threads import in_thread
 from zibaldone.errors import InvalidInput, MissingExtra
 
@@ -31,19 +30,18 @@ except ModuleNotFoundError as error:
 
 from zibaldone.server.access import Access, is_loopback
 from zibaldone.server.border import ErrorBoundary
-from zibaldone.server.chores import freeze_objects, repeatedly, sync_caches
+from zibaldone.server.chores import export_telemetry, freeze_objects, sync_caches
 from zibaldone.server.gateway import Gateway
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.limits import Limits, impatient
+from zibaldone.server.limits import ImpatientProtocol, Limits
 from zibaldone.server.live import Live
 from zibaldone.server.memory_pool import MemoryPool
-from zibaldone.server.otlp import export_telemetry
 from zibaldone.server.page.jobs import Jobs
 from zibaldone.server.page.page_auth import PageServices, answered
 from zibaldone.server.problems import problem_of
 from zibaldone.server.rest import rest_routes
 from zibaldone.server.settings import ServerSettings
-from zibaldone.server.watching import count_again, watching
+from zibaldone.server.watching import watching
 
 if TYPE_CHECKING:
     from zibaldone.server.mcp.serving import McpPart
@@ -74,10 +72,7 @@ def create_app(
             if pool is not None:
                 stack.push_async_callback(pool.close)
                 await pool.start()
-            counting = [count_again(memory, metrics)] if otel() else []
-            noting = repeatedly(keys.note_used, "when keys were used could not be noted")
-            for chore in (noting, sync_caches(wrapped(memory)), *counting):
-                stack.callback(asyncio.create_task(chore).cancel)
+            stack.callback(asyncio.create_task(sync_caches(wrapped(memory))).cancel)
             for part in parts:
                 await stack.enter_async_context(part.running())
             stack.push_async_callback(jobs.stop)
@@ -121,18 +116,12 @@ def check_binding(settings: ServerSettings, keys: KeyStore) -> None:
 def listening(settings: ServerSettings) -> socket.socket:
     """Return the listening socket. Raises InvalidInput if the address is not available."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # With an explicit protocol: asyncio disables Nagle's algorithm only on sockets known to be TCP.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((settings.host, settings.port))
-        made.listen(2048)
+        made = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        made.close()
-        raise InvalidInput(
-            f"cannot listen on {settings.host} port {settings.port} ({error.strerror}): choose another with"
-            " --host and --port"
-        ) from error
+        raise InvalidInput(f"cannot listen: {error.strerror}; choose another by --host and --port") from error
+    # Connections inherit it; asyncio sets it only on sockets that were made with an explicit protocol.
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
 
 
@@ -151,7 +140,8 @@ def server_of(app: Starlette, settings: ServerSettings) -> uvicorn.Server:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            http=impatient(settings.header_timeout_s),
+            http=ImpatientProtocol,
+            timeout_keep_alive=settings.header_timeout_s,  # type: ignore[arg-type] # of a timer
             ws="none",
             lifespan="on",
             limit_concurrency=settings.max_connections,
@@ -169,11 +159,9 @@ def serve_until_stopped(app: Starlette, settings: ServerSettings, bound: socket.
     threading.Thread(target=freeze_objects, name="zibaldone-freezing", daemon=True).start()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    ended = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: lambda *_: None}
-    before = {number: signal.signal(number, handler) for number, handler in ended.items()}
+    before = signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises a signal again at its end
     try:
-        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
+        with suppress(KeyboardInterrupt):
             server_of(app, settings).run(sockets=[bound])
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, before)

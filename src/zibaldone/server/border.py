@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
-from starlette.exceptions import HTTPException
+from starlette.endpoints import HTTPEndpoint
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -85,24 +85,10 @@ def _check_length(scope: Scope) -> None:
 
 def routes_of(endpoints: Iterable[tuple[str, str, Endpoint]]) -> list[Route]:
     """Return a route per path, of functions by path and method; another method is a 405 that names these."""
-    paths: dict[str, dict[str, Endpoint]] = {}
+    paths: dict[str, dict[str, Any]] = {}
     for path, method, endpoint in endpoints:
-        paths.setdefault(path, {})[method] = endpoint
-    return [_route(path, by_method) for path, by_method in paths.items()]
-
-
-def _route(path: str, by_method: dict[str, Endpoint]) -> Route:
-    if "GET" in by_method:
-        by_method["HEAD"] = by_method["GET"]
-
-    async def answer(request: Request) -> Response:
-        if request.method not in by_method:
-            raise HTTPException(405, headers={"Allow": ", ".join(sorted(by_method))})
-        return await by_method[request.method](request)
-
-    route = Route(path, answer)
-    route.methods = None  # or another route of these paths would get the other methods
-    return route
+        paths.setdefault(path, {})[method.lower()] = staticmethod(endpoint)
+    return [Route(path, type("Methods", (HTTPEndpoint,), methods)) for path, methods in paths.items()]
 
 
 async def read_apart(size: int, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:

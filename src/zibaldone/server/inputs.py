@@ -1,7 +1,6 @@
 """Requests of REST and arguments of tools, as pydantic models made from the table of operations.
 
-Unknown fields are refused, and in a body values of another type. Names in the OpenAPI document are those here
-without "Json".
+Unknown fields are refused, and in a body values of another type.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ Line = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\
 Seq = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_whole)]
 
 
-class ContentPartJson(BaseModel):
+class ContentPart(BaseModel):
     """A part of a message in the shape of a chat client: text word for word, anything else described."""
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -66,13 +65,13 @@ class ContentPartJson(BaseModel):
     text: str | None = None
 
 
-class NewMessageJson(InputShape):
+class NewMessage(InputShape):
     """A message in the OpenAI chat shape, and what belongs to it."""
 
     model_config = _alternatives(
         "anyOf", {"content": {"type": ["string", "array"]}, "tool_calls": {"type": "array", "minItems": 1}}
     )
-    content: str | list[ContentPartJson] | None = None
+    content: str | list[ContentPart] | None = None
     role: Line = "user"
     name: Line | None = None
     time: Time | None = Field(None, description="When it was said; unless given, now.")
@@ -86,7 +85,7 @@ class NewMessageJson(InputShape):
     refusal: str | None = None
 
     @model_validator(mode="after")
-    def _has_content(self) -> NewMessageJson:
+    def _has_content(self) -> NewMessage:
         if self.content is None and not self.tool_calls:
             raise ValueError("give a content, or tool calls")
         return self
@@ -120,7 +119,7 @@ def _type_of(part: Parameter, *, in_url: bool) -> Any:
         "text": str,
         "texts": list[str] if part.default == () else list[Name],
         "seqs": list[Seq],
-        "messages": list[NewMessageJson],
+        "messages": list[NewMessage],
     }
     if part.kind in ("choice", "choices"):
         named: Any = Literal.__getitem__(part.choices)
@@ -176,7 +175,7 @@ def body_shape(operation: Operation) -> type[InputShape] | None:
     names = operation.one_of or operation.any_of
     base = _with_alternatives(operation, [parts[name] for name in names]) if names else InputShape
     fields = {name: _field(part, in_url=False) for name, part in parts.items()}
-    made = _make(f"{operation.rest.body}Json", __base__=base, __doc__=operation.summary, **fields)
+    made = _make(operation.rest.body, __base__=base, __doc__=operation.summary, **fields)
     return cast("type[InputShape]", made)
 
 

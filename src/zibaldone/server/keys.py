@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import logging
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,13 +20,12 @@ from sqlalchemy import Row, select, update
 from zibaldone.api import settings
 from zibaldone.api.config import now_utc
 from zibaldone.core.validation import flag, key, shown
-from zibaldone.errors import InvalidInput, StorageError
+from zibaldone.errors import InvalidInput
 from zibaldone.log import from_us, to_us
 from zibaldone.server.settings import MemoryMode, to_mode
 from zibaldone.storage.opening import open_database
 from zibaldone.storage.schema import server_keys
 
-_logger = logging.getLogger(__name__)
 PREFIX = "zbd_"
 _ID_BYTES, _SECRET_BYTES = 6, 32
 _NO_DIGEST = "0" * 64
@@ -43,7 +40,6 @@ class ServerKey:
     agent: str | None  # restricts the key to the messages of one agent; None: all
     read_only: bool
     created: datetime
-    used: datetime | None  # last, to half a minute; None: never
     revoked: datetime | None  # None: valid
     memory_mode: MemoryMode | None  # None: the server's
 
@@ -71,16 +67,10 @@ class KeyStore:
             wall_key=settings.key("WALL_KEY"),
         )
         self._clock = clock
-        self._used: dict[str, int] = {}  # microseconds since 1970, not stored yet
-        self._lock = threading.Lock()
         self._any: bool | None = None  # True if there are keys; None: not read yet
 
     def close(self) -> None:
-        """Store times of use and close; idempotent."""
-        try:
-            self.note_used()
-        except StorageError as error:
-            _logger.warning("when keys were used could not be noted: %s", error)
+        """Close; idempotent."""
         self._database.close()
 
     def create(
@@ -113,12 +103,11 @@ class KeyStore:
         }
         with self._database.unlocked() as connection:
             connection.execute(server_keys.insert().values(values))
-        created = ServerKey(key_id, user, agent, read_only, now, used=None, revoked=None, memory_mode=mode)
+        created = ServerKey(key_id, user, agent, read_only, now, revoked=None, memory_mode=mode)
         return CreatedKey(created, f"{PREFIX}{key_id}_{secret}")
 
     def all_keys(self) -> list[ServerKey]:
         """List all keys, revoked ones too, in the order of their creation."""
-        self.note_used()
         query = select(server_keys).order_by(server_keys.c.created_us, server_keys.c.id)
         with self._database.read() as connection:
             return [_of_row(row) for row in connection.execute(query)]
@@ -156,21 +145,7 @@ class KeyStore:
         same = hmac.compare_digest(row.digest if row else _NO_DIGEST, _digest(secret))
         if row is None or not same or row.revoked_us is not None:
             return None
-        with self._lock:
-            self._used[row.id] = to_us(self._clock())
         return _of_row(row)
-
-    def note_used(self) -> None:
-        """Store times of use; called at intervals, so that no request waits for it."""
-        with self._lock:
-            used, self._used = self._used, {}
-        if not used:
-            return
-        with self._database.unlocked() as connection:
-            for key_id, used_us in sorted(used.items()):
-                connection.execute(
-                    update(server_keys).where(server_keys.c.id == key_id).values(used_us=used_us)
-                )
 
 
 def _digest(secret: str) -> str:
@@ -184,7 +159,6 @@ def _of_row(row: Row[tuple[object, ...]]) -> ServerKey:
         agent=row.agent,
         read_only=bool(row.read_only),
         created=from_us(row.created_us),
-        used=None if row.used_us is None else from_us(row.used_us),
         revoked=None if row.revoked_us is None else from_us(row.revoked_us),
         memory_mode=None if row.memory_mode is None else MemoryMode(row.memory_mode),
     )

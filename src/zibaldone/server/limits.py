@@ -7,7 +7,6 @@ import math
 import time
 from asyncio import TimerHandle
 from collections.abc import Callable
-from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,7 +27,7 @@ class Limits:
         self, app: ASGIApp, *, settings: ServerSettings, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._app, self._settings, self._clock = app, settings, clock
-        self._buckets: dict[str, _Bucket] = {}  # one per key, so there are no more than keys
+        self._buckets: dict[str, tuple[float, float]] = {}  # by key: tokens, and when they were counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or raise a Problem."""
@@ -49,15 +48,18 @@ class Limits:
         await self._app(scope, self._limited(receive, most, within_s), send)
 
     def _take(self, key_id: str) -> None:
+        """Take a token of a key's bucket, or raise a 429 Problem."""
         settings, now = self._settings, self._clock()
-        bucket = self._buckets.setdefault(key_id, _Bucket(settings.burst, now))
-        wait_s = bucket.take(now, settings.requests_per_minute / 60, settings.burst)
-        if wait_s:
+        tokens, counted = self._buckets.get(key_id, (settings.burst, now))
+        per_s = settings.requests_per_minute / 60
+        tokens = min(settings.burst, tokens + (now - counted) * per_s)
+        self._buckets[key_id] = (tokens - (tokens >= 1), now)
+        if tokens < 1:
             raise Problem(
                 429,
                 "too-many-requests",
                 f"a key may send {settings.requests_per_minute} requests a minute: wait",
-                headers={"Retry-After": str(math.ceil(wait_s))},
+                headers={"Retry-After": str(math.ceil((1 - tokens) / per_s))},
             )
 
     def _limited(self, receive: Receive, most_bytes: int, within_s: float) -> Receive:
@@ -89,31 +91,12 @@ def _too_large(most_bytes: int) -> Problem:
     return Problem(413, "too-large", f"a body may have {most_bytes} bytes: send it in parts")
 
 
-class _Bucket:
-    """A token bucket of one key."""
-
-    __slots__ = ("_at", "_tokens")
-
-    def __init__(self, tokens: float, now: float) -> None:
-        self._tokens, self._at = tokens, now
-
-    def take(self, now: float, per_s: float, most: float) -> float:
-        """Take a token and return 0, or return the seconds until there is one."""
-        self._tokens = min(most, self._tokens + (now - self._at) * per_s)
-        self._at = now
-        if self._tokens >= 1:
-            self._tokens -= 1
-            return 0.0
-        return (1 - self._tokens) / per_s
-
-
 class ImpatientProtocol(H11Protocol):
-    """Uvicorn's HTTP protocol with a time limit for a request's headers.
+    """Uvicorn's HTTP protocol, which waits for a request's headers no longer than between two requests.
 
     Closes connections that send nothing, or send byte by byte, or go on sending an answered body.
     """
 
-    header_timeout_s: float  # set by the subclass that `impatient` makes
     _patience: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
@@ -122,10 +105,6 @@ class ImpatientProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -138,15 +117,9 @@ class ImpatientProtocol(H11Protocol):
         if answering or self.transport.is_closing():
             self._stop_watching()
         elif self._patience is None:
-            self._patience = self.loop.call_later(self.header_timeout_s, self.transport.close)
+            self._patience = self.loop.call_later(self.timeout_keep_alive, self.transport.close)
 
     def _stop_watching(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
-
-
-def impatient(header_timeout_s: float) -> type[ImpatientProtocol]:
-    """Return the protocol class with this limit, in seconds."""
-    attributes: dict[str, Any] = {"header_timeout_s": header_timeout_s}
-    return type("ImpatientProtocol", (ImpatientProtocol,), attributes)

@@ -12,7 +12,6 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from zibaldone.core.telemetry import Span, record
-from zibaldone.engine.inspection import Stats
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _TOKENS = (0, 50, 100, 200, 400, 800, 1600, 3200, 6400)
@@ -41,10 +40,6 @@ class Metrics:
         )
         self._degraded = counter("zibaldone_degraded", "Requests that memory served less well.", ["reason"])
         self._queued = gauge("zibaldone_queue_depth", "Write-backs that are not stored yet.")
-        self._users = gauge("zibaldone_users", "Users that the memory has.")
-        self._messages = gauge("zibaldone_messages", "Messages that the memory has.")
-        self._bytes = gauge("zibaldone_storage_bytes", "Size of the memory's folder.")
-        self._behind = gauge("zibaldone_messages_behind", "Messages that a view has not read yet.", ["view"])
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -90,15 +85,6 @@ class Metrics:
         record("http.server.request.duration", seconds, facts)
         if status >= 500:
             span.failed(str(status))
-
-    def holds(self, stats: Stats) -> None:
-        """Set the gauges to the memory's statistics."""
-        self._users.set(stats.users)
-        self._messages.set(stats.messages)
-        self._bytes.set(stats.bytes_on_disk)
-        for view in stats.views:
-            self._behind.labels(view.view).set(view.lag)
-            record("zibaldone.messages.behind", view.lag, {"zibaldone.view": view.view})
 
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus' text format."""

@@ -32,8 +32,7 @@ from zibaldone.core.telemetry import continuing
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.audit import Actor, acting
 from zibaldone.recall.result import Recall
-from zibaldone.server.chores import freeze_objects, share_heaps, sync_caches
-from zibaldone.server.otlp import export_telemetry
+from zibaldone.server.chores import export_telemetry, freeze_objects, share_heaps, sync_caches
 from zibaldone.views.user_cache import users_held
 
 LENGTH = struct.Struct(">Q")  # before each pickle

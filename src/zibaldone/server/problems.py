@@ -37,34 +37,33 @@ _OWN_SHAPE = ("/v1/memory", "/mcp", "/healthz", "/readyz", "/metrics")
 FOR_PROGRAMS = ("/v1/", *_OWN_SHAPE)  # what paths of no page begin with
 _KINDS = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 _KINDS |= {413: "request_too_large", 429: "rate_limit_error"}
+_NOTHING_STORED = "and nothing of this request was stored"
 
-# An error's class, first match: its name, status, and after how many seconds to try again.
-ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None], ...] = (
-    (IdConflict, "id-conflict", 409, None),
-    (InvalidMessage, "invalid-message", 422, None),
-    (UnknownName, "unknown-name", 422, None),
-    (NotGranted, "not-granted", 403, None),
-    (InvalidInput, "invalid-input", 422, None),
-    (MissingExtra, "missing-extra", 501, None),
-    (ModelUnavailable, "model-unavailable", 503, 5),
-    (ModelFailed, "model-failed", 502, None),
-    (RecallGivenUp, "recall-given-up", 503, 1),
-    (ClosedMemory, "closed", 503, 1),
-    (StorageBusy, "storage-busy", 503, 1),
-    (StorageUnreachable, "storage-unreachable", 503, 5),
-    (StorageFull, "storage-full", 507, None),
-    (KeyDestroyed, "key-destroyed", 410, None),
-    (StorageError, "storage-failed", 500, None),
+# By an error's class, first match: name, status, seconds until a next try, and the detail in place of its own
+# text where that names files of the server.
+ERRORS: tuple[tuple[type[ZibaldoneError], str, int, int | None, str], ...] = (
+    (IdConflict, "id-conflict", 409, None, ""),
+    (InvalidMessage, "invalid-message", 422, None, ""),
+    (UnknownName, "unknown-name", 404, None, ""),
+    (NotGranted, "not-granted", 403, None, ""),
+    (InvalidInput, "invalid-input", 422, None, ""),
+    (MissingExtra, "missing-extra", 501, None, ""),
+    (ModelUnavailable, "model-unavailable", 503, 5, ""),
+    (ModelFailed, "model-failed", 502, None, ""),
+    (RecallGivenUp, "recall-given-up", 503, 1, ""),
+    (ClosedMemory, "closed", 503, 1, "the server is shutting down: try again"),
+    (StorageBusy, "storage-busy", 503, 1, f"others are writing to the memory, {_NOTHING_STORED}: try again"),
+    (StorageUnreachable, "storage-unreachable", 503, 5, "the memory's database cannot be reached: try again"),
+    (StorageFull, "storage-full", 507, None, f"no space is left for the memory, {_NOTHING_STORED}"),
+    (
+        KeyDestroyed,
+        "key-destroyed",
+        410,
+        None,
+        "the key that sealed this user's words was destroyed",
+    ),
+    (StorageError, "storage-failed", 500, None, "the memory's folder fails: the server's log says why"),
 )
-# Details in place of errors' own texts, which name files of the server.
-_HIDDEN: dict[str, str] = {
-    "closed": "the server is shutting down: try again",
-    "storage-busy": "others are writing to the memory, and nothing of this request was stored: try again",
-    "storage-unreachable": "the memory's database cannot be reached: try again",
-    "storage-full": "no space is left for the memory, and nothing of this request was stored",
-    "key-destroyed": "the key of this user was destroyed: nobody can read what it sealed",
-    "storage-failed": "the memory's folder cannot be used: the server's log says why",
-}
 
 
 class Problem(Exception):
@@ -112,12 +111,13 @@ def problem_of(error: Exception) -> Problem:
         return error
     if isinstance(error, HTTPException):
         name = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        return Problem(error.status_code, name, _sentence(error), headers=error.headers)
-    for kind, name, status, retry_after_s in ERRORS:
+        nothing = "nothing is here: /v1/memory/openapi.json lists what there is"
+        detail = nothing if error.status_code == 404 else error.detail
+        return Problem(error.status_code, name, detail, headers=error.headers)
+    for kind, name, status, retry_after_s, detail in ERRORS:
         if isinstance(error, kind):
-            detail = _HIDDEN.get(name, str(error))
             headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
-            return Problem(status, name, detail, headers=headers)
+            return Problem(status, name, detail or str(error), headers=headers)
     return Problem(500, "internal", "the server failed: its log says where")
 
 
@@ -138,12 +138,3 @@ def log_failure(logger: logging.Logger, where: str, error: BaseException) -> Non
     else:
         places = "".join(traceback.format_tb(error.__traceback__))
         logger.error("%s %s:\n%s", type(error).__name__, where, places)
-
-
-def _sentence(error: HTTPException) -> str:
-    if error.status_code == 404:
-        return "nothing is here: /v1/memory/openapi.json lists what there is"
-    if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "others")
-        return f"this method is not for this path: use {allowed}"
-    return error.detail

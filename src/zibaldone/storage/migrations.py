@@ -39,9 +39,24 @@ def shared_memories(connection: Connection) -> None:
     metadata.tables["grants"].create(connection, checkfirst=True)
 
 
+def blocks_as_files(connection: Connection) -> None:
+    """Give each block of keys and values a file of its own; what is stored is encoded anew."""
+    for table in ("kv_erasures", "kv_attended"):
+        connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
+    if "slot" not in {column["name"] for column in inspect(connection).get_columns("kv_blocks")}:
+        return
+    for table in ("kv_pools", "kv_blocks"):
+        connection.execute(text(f"DELETE FROM {table}"))  # noqa: S608 - names of ours
+    connection.execute(text("DELETE FROM view_states WHERE view = 'kv'"))
+    for column in ("slot", "boxes_crc"):
+        connection.execute(text(f"ALTER TABLE kv_blocks DROP COLUMN {column}"))
+    kind = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    connection.execute(text(f"ALTER TABLE kv_blocks ADD COLUMN boxes {kind}"))
+
+
 FIRST = 100  # the schema's number before any migration
 FIRST_NAME = "schema"
-MIGRATIONS: tuple[Migration, ...] = (mode_of_keys, themes_when_looked_at, shared_memories)
+MIGRATIONS: tuple[Migration, ...] = (mode_of_keys, themes_when_looked_at, shared_memories, blocks_as_files)
 OURS = frozenset({"migrations", "users", "messages", "view_states"})  # by these we know our own database
 _CARRIES_OVER = "85a6e8d6"  # the last commit that knew the schemas of before FIRST
 

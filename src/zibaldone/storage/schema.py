@@ -215,13 +215,13 @@ blocks = _user_table(
 kv_pools = _build_table(
     "kv_pools",
     Column("fingerprint", Text, nullable=False),
-    Column("layout", Text, nullable=False),  # JSON: what places in its files mean, also where no model is
+    Column("layout", Text, nullable=False),  # JSON: what the bytes of its blocks mean, also where no model is
     Column("blocks", BigInteger, nullable=False),  # made so far: the next one gets the next number
 )
 
 kv_blocks = _build_table(
     "kv_blocks",
-    _key("block", BigInteger),  # from 1; its box is row block - 1
+    _key("block", BigInteger),  # from 1
     Column("session", Text, nullable=False),
     Column("segment", BigInteger, nullable=False),  # of the session, from 0: encoding starts afresh in each
     Column("position", BigInteger, nullable=False),  # of its first token in the segment
@@ -231,23 +231,10 @@ kv_blocks = _build_table(
     Column("runs", Text, nullable=False),  # JSON: [[seq, tokens] ...], whose tokens these are
     Column("token_ids", LargeBinary, nullable=False),  # (tokens,) int32: it can be encoded again from these
     Column("time_us", BigInteger, nullable=False),  # of its first message
-    Column("boxes_crc", BigInteger),  # of its boxes; NULL: keys and boxes are to be made (again)
-    Column("slot", BigInteger),  # where its keys and values are; NULL: nowhere, until they are made again
-    Column("crc", BigInteger),  # of these
+    Column("crc", BigInteger),  # of its keys and values; NULL: these and its boxes are to be made (again)
+    Column("boxes", LargeBinary),  # the bounding boxes of its keys, of the kept layers
     Index("kv_blocks_by_seq", "user", "generation", "last_seq"),
     Index("kv_blocks_by_segment", "user", "generation", "session", "segment"),
-)
-
-kv_attended = _build_table(
-    "kv_attended",
-    _key("seq", BigInteger),  # a message whose keys were made while
-    _key("attended", BigInteger),  # this one was recalled for it
-)
-
-kv_erasures = _build_table(
-    "kv_erasures",
-    _key("kind", Text),  # "slot" or "row"
-    _key("place", BigInteger),  # nothing lives there: overwrite it
 )
 
 hierarchy_states = _build_table(
@@ -433,7 +420,7 @@ server_keys = Table(  # looked up before the user is known
     Column("agent", Text),  # NULL: all of the user's messages
     Column("read_only", Integer, nullable=False),
     Column("created_us", BigInteger, nullable=False),  # microseconds since 1970
-    Column("used_us", BigInteger),  # last; NULL: never
+    Column("used_us", BigInteger),  # not used any more
     Column("revoked_us", BigInteger),  # NULL: it opens
     Column("memory_mode", Text),  # of the gateway; NULL: as the server says
 )

@@ -1,16 +1,8 @@
-"""Fakes for tests of what stands on a memory, and a server of the OpenAI protocol that misbehaves."""
+"""Fakes for tests of what stands on a memory."""
 
 from __future__ import annotations
 
-from zibaldone.testing.fakes import FailingEmbedder, FrozenClock, HangingModel, HashEmbedder, ScriptedModel
-from zibaldone.testing.server import FakeOpenAIServer, Misbehaviour
+from zibaldone.testing.fakes import FrozenClock, HashEmbedder, ScriptedModel
+from zibaldone.testing.server import FakeOpenAIServer
 
-__all__ = [
-    "FailingEmbedder",
-    "FakeOpenAIServer",
-    "FrozenClock",
-    "HangingModel",
-    "HashEmbedder",
-    "Misbehaviour",
-    "ScriptedModel",
-]
+__all__ = ["FakeOpenAIServer", "FrozenClock", "HashEmbedder", "ScriptedModel"]

@@ -25,7 +25,8 @@ from transformers import (
 
 from zibaldone.models.cache_argument import cache_argument
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.generate.generation import PromptContext
+from zibaldone.views.kvcache.generate.generation import Prefilled
+from zibaldone.views.kvcache.generate.generation import behind as with_memory
 from zibaldone.views.kvcache.model.attention_hooks import Raw, Tap
 from zibaldone.views.kvcache.model.encoding import Encoder, SessionChain
 from zibaldone.views.kvcache.model.turns import TurnFormat, TurnPiece
@@ -137,7 +138,7 @@ def words(ids: Sequence[int]) -> str:
     return " ".join(f"w{n}" for n in ids)
 
 
-FORM = TurnFormat(turn=lambda message: message.content, ask=lambda now: "", answer_end="<eos>")
+FORM = TurnFormat(turn=lambda message: message.content, ask=lambda now: "")
 WHOLE = MemArt(block_tokens=8, context_tokens=None, segment_tokens=1000)
 
 
@@ -164,10 +165,10 @@ ASKED = tuple(IDS[CONTEXT:])
 TEN: dict[str, Any] = {"max_new_tokens": 10, "min_new_tokens": 10, "suppress_tokens": [0]}
 
 
-def context_of(encoder: Encoder, tokens: int = CONTEXT, asked: Sequence[int] = ASKED) -> PromptContext:
+def context_of(encoder: Encoder, tokens: int = CONTEXT, asked: Sequence[int] = ASKED) -> Prefilled:
     """A question behind the first tokens of the text, which were encoded turn by turn."""
     raw = read_back(chained(encoder, IDS[:tokens], [n for n in (5, 21, 60) if n < tokens])) if tokens else []
-    return PromptContext(tuple(asked), tuple(raw))
+    return with_memory(encoder, raw, tuple(asked))
 
 
 def behind(

@@ -32,9 +32,7 @@ QUESTION = "w3 w4 w5"
 TURN = 7  # tokens of a line of six words
 CONFIG = MemArt(block_tokens=8, context_tokens=16, segment_tokens=48, recent_tokens=8)
 PAPER = replace(MemArt.paper(), block_tokens=8, segment_tokens=48)
-FORM = TurnFormat(
-    turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", answer_end=" END", pinned="PIN"
-)
+FORM = TurnFormat(turn=lambda message: f"{message.content} END", ask=lambda _: "SAY", pinned="PIN")
 _WORDS = tuple(f"w{i}" for i in range(180))
 _MARKS = ("PAD", "BOS", "EOS", "END", "SAY", "PIN")
 _MADE, _NUMBERS = tempfile.TemporaryDirectory(), count()  # folders that tests get copies of
@@ -140,33 +138,18 @@ class Rig:
         pool = self.pool(user)
         if pool is None:
             return {}
-        files = self.view.files(pool)
+        with self.database.read() as connection:
+            boxes = {b.number: data for b, data in manifest.boxes_of(connection, pool.generation)}
         return {
-            (*block.place, block.tile.ids): (
-                self.view.read(pool, block),
-                b"".join(box for layer in pool.layers for box in files.read_boxes(layer, [block.number - 1])),
-            )
+            (*block.place, block.tile.ids): (self.view.read(pool.generation, block), boxes[block.number])
             for block in self.blocks(user)
         }
 
-    def path(self, name: str = "blocks", user: str = USER) -> Path:
-        """A file of the pool."""
+    def path(self, number: int = 1, user: str = USER) -> Path:
+        """File of a block."""
         pool = self.pool(user)
         assert pool is not None
-        return self.view.files(pool).folder / name
-
-    def erasures(self, user: str = USER) -> tuple[list[int], list[int]]:
-        """Places that wait to be overwritten."""
-        pool = self.pool(user)
-        assert pool is not None
-        with self.database.read() as connection:
-            return manifest.erasures(connection, pool.generation)
-
-    def attended(self) -> set[tuple[int, int]]:
-        """(message, message that was recalled for it)."""
-        with self.database.read() as connection:
-            rows = connection.execute(manifest.select(manifest.kv_attended))
-            return {(row.seq, row.attended) for row in rows}
+        return self.view.path(pool.generation, self.blocks(user)[number - 1])
 
 
 def without_model(folder: Path) -> Memory:

@@ -38,12 +38,12 @@ def test_a_closed_one_says_so(rig, use):
 
 
 def test_a_forked_child_answers(rig):
-    """Threads that read stayed with the parent, and so did locks that another thread held."""
+    """Locks that another thread held stayed with the parent."""
     expected = rig.ask().text
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with rig.view.model_lock, rig.view.indexes._held._lock, rig.view.cache._lock:
+        with rig.view.model_lock:
             held.set()
             done.wait(60)
 
@@ -55,7 +55,6 @@ def test_a_forked_child_answers(rig):
         signal.alarm(20)
         try:
             torch.set_num_threads(1)  # OpenMP's own threads stayed with the parent: it would wait for them
-            rig.view.cache.drop(USER)
             os._exit(0 if rig.ask().text == expected else 1)
         finally:
             os._exit(2)
@@ -64,7 +63,7 @@ def test_a_forked_child_answers(rig):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"cache_bytes": -1}, {"config": "best"}, {"format": "chat"}])
+@pytest.mark.parametrize("wrong", [{"config": "best"}, {"format": "chat"}])
 def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
     """With the name of the argument, and no hook is left."""
     one = model()
@@ -75,7 +74,7 @@ def test_what_cannot_be_is_refused_before_the_model_is_touched(memory, wrong):
 
 def test_a_question_without_tokens_is_refused(tmp_path):
     """A format that writes nothing around a message leaves nothing of an empty one."""
-    bare = type(FORM)(turn=lambda message: message.content, ask=lambda _: "", answer_end="")
+    bare = type(FORM)(turn=lambda message: message.content, ask=lambda _: "")
     with Rig(tmp_path / "m", form=bare) as rig:
         rig.say(line(1))
         with pytest.raises(InvalidInput, match="no tokens"):

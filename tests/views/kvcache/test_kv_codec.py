@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 SIZES = (LayerSize(2, 8, 6), LayerSize(1, 5, 3))
 STEPS = 127  # of int8

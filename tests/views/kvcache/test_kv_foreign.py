@@ -15,7 +15,7 @@ CHANGES = {
     "other weights": {"seed": 3},
     "other dtype": {"dtype": torch.bfloat16},
     "other tokenizer": {"words": tokenizer(more=True)},
-    "other format": {"form": replace(FORM, answer_end=" END END")},
+    "other format": {"form": replace(FORM, ask=lambda _: "SAY SAY")},
     "other system prompt": {"form": replace(FORM, pinned="PIN PIN")},
     "other block size": {"config": with_config(block_tokens=4)},
     "other codec": {"config": with_config(codec="int8")},

@@ -1,6 +1,7 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
 import pytest
+import torch
 from kv_rig import (
     PAPER,
     USER,
@@ -16,8 +17,8 @@ from kv_rig import (
     without_model,
 )
 
-from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.block_files import PoolFiles
+from zibaldone.views.kvcache.retrieve.index import index_of
+from zibaldone.views.kvcache.storage import manifest, store
 from zibaldone.views.kvcache.storage.store import KVStore
 
 
@@ -58,7 +59,7 @@ def test_the_bytes_are_in_no_file(tmp_path, never, attached):
     assert leaked(secrets, tmp_path / "m") == 0
     assert token_bytes(line(2)) not in database_bytes(tmp_path / "m")
     with Rig(tmp_path / "m") as rig:
-        assert {block.number for block in rig.blocks() if block.slot is None} == {9, 10}
+        assert {block.number for block in rig.blocks() if block.crc is None} == {9, 10}
         rig.kv.remember(user=USER)
         assert rig.made() == never
 
@@ -73,35 +74,18 @@ def test_blocks_that_run_over_messages_lose_the_tokens_of_one(tmp_path):
         assert rig.seqs() == {2, 4}
 
 
-def test_what_was_generated_from_what_was_generated_is_made_anew_too(tmp_path):
-    """The closure: an answer that recalled an answer that recalled the message."""
-    with filled(tmp_path / "m", 2) as rig:
-        rig.ask(remember=True)
-        assert rig.say(line(9), session="9") == [5]
-        generation = rig.pool().generation
-        with rig.database.write() as connection:  # message 5 saw 3, which saw 1, and nothing else
-            manifest.add_attended(connection, generation, [5], [3])
-        rig.forget(seqs=[1])
-        assert all(block.number > 5 for block in rig.blocks() if 5 in block.tile.seqs)
-
-
 def test_bytes_that_no_row_names_are_leftovers(tmp_path):
-    """Verifying a forgetting finds none; it finds keys in a place that was given up, and files of nobody."""
+    """Verifying a forgetting finds none; it finds blocks and folders of nobody."""
     with filled(tmp_path / "m", config=PAPER):
         pass
     with without_model(tmp_path / "m") as memory:
         receipt = memory.forget(user=USER, seqs=[3], keep_texts=True)
         assert memory.admin.verify(receipt).ok
-        (pool,) = [path for path in (tmp_path / "m" / "kv").glob("*/*") if path.is_dir()]
-        for name in ("blocks", next(path.name for path in pool.glob("boxes-*"))):
-            with (pool / name).open("ab") as file:
-                file.write(b"\1" * 9000)
-        (pool.parent / "old").mkdir()
-        where = [left.where for left in memory.admin.verify(receipt).leftovers]
-        inside = f"kv/{pool.parent.name}"
-        assert f"{inside}/old" in where
-        assert any(place.startswith(f"{inside}/{pool.name}, slot ") for place in where)
-        assert any(place.startswith(f"{inside}/{pool.name}, row ") for place in where)
+        (folder,) = (path for path in (tmp_path / "m" / "kv").iterdir() if path.name != "models")
+        (folder / "1-99-00000000.block").write_bytes(b"\1" * 9000)
+        (folder / "old").mkdir()
+        where = {left.where for left in memory.admin.verify(receipt).leftovers}
+        assert {f"kv/{folder.name}/1-99-00000000.block", f"kv/{folder.name}/old"} <= where
 
 
 def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
@@ -112,30 +96,27 @@ def test_what_waits_to_be_made_anew_is_not_searched(tmp_path):
         memory.forget(user=USER, seqs=[1])
     with Rig(tmp_path / "m", config=PAPER) as rig:
         with rig.database.read() as connection:
-            index = rig.view.indexes.get(connection, rig.pool())
+            index = index_of(connection, rig.pool(), torch.device("cpu"))
         assert {seq for block in index.blocks for seq in block.tile.seqs} == {7, 8}
         assert rig.ask().text
         assert rig.seqs() == set(range(2, 9))
-        assert all(block.slot is not None for block in rig.blocks())
+        assert all(block.crc is not None for block in rig.blocks())
 
 
-@pytest.mark.parametrize("where", [(PoolFiles, "erase"), (KVStore, "clean"), (manifest, "set_slot")])
+@pytest.mark.parametrize("where", [(store, "_remove"), (KVStore, "clean"), (manifest, "set_keys")])
 def test_a_crash_while_forgetting_is_made_good(tmp_path, monkeypatch, never, where):
-    """Bytes that are noted to go, go at the next opening; who dies while encoding anew has forgotten."""
+    """Files that no row names go at the next opening; who dies while encoding anew has forgotten."""
     with filled(tmp_path / "m") as rig:
         secrets = secrets_of([_everything(rig.made())], [_everything(never)])
         with monkeypatch.context() as patch:
             patch.setattr(*where, die)
             with pytest.raises(Crash):
                 rig.forget(seqs=[3])
-        overwritten = where == (manifest, "set_slot")
-        assert rig.erasures()[0] == ([] if overwritten else [2, 4, 6])
-        assert bool(leaked(secrets, rig.folder)) is not overwritten
+        assert bool(leaked(secrets, rig.folder)) is (where != (manifest, "set_keys"))
     with without_model(tmp_path / "m") as memory:
         assert leaked(secrets, tmp_path / "m") == 0
         assert memory.admin.check().faults == ()
     with Rig(tmp_path / "m") as rig:
-        assert rig.erasures() == ([], [])
         rig.kv.remember(user=USER)
         assert rig.made() == never
 
@@ -151,19 +132,6 @@ def test_forgetting_everything_leaves_no_file(tmp_path):
         memory.forget(user="zoe", everything=True)
     assert held(tmp_path / "m") == b""
     assert not list((tmp_path / "m" / "kv").iterdir())
-
-
-def test_the_cache_forgets_too(tmp_path):
-    """No block of the message stays in memory, in this process or in another that is told by the log."""
-    with filled(tmp_path / "m") as rig, Rig(tmp_path / "m") as elsewhere:
-        for one in (rig, elsewhere):
-            one.ask(turns=8)
-            assert one.view.cache.bytes
-        rig.memory.forget(user=USER, session="1")
-        rig.memory.forget(user=USER, session="2")
-        assert rig.view.cache.bytes == 0
-        assert elsewhere.ask("w1").blocks == ()
-        assert elsewhere.view.cache.bytes == 0
 
 
 def test_a_pool_of_another_model_is_overwritten_too(tmp_path):

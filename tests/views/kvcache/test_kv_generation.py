@@ -1,4 +1,4 @@
-"""Generation from memory is the stock generation behind the whole text, and leaves the keys of encoding."""
+"""Generation from memory is the stock generation behind the whole text."""
 
 import pytest
 import torch
@@ -6,7 +6,6 @@ from kv_models import (
     ASKED,
     BOS,
     CONTEXT,
-    EOS,
     FAMILIES,
     FORM,
     IDS,
@@ -24,11 +23,10 @@ from kv_models import (
 )
 
 from zibaldone.api.kv import KVMemory
-from zibaldone.views.kvcache.generate.generation import LayeredPrompt, complete_kv, generate
+from zibaldone.views.kvcache.generate.generation import behind_layers, generate
 
 TURNS = [words(IDS[start : start + 10]) for start in range(0, CONTEXT, 10)]
 GREEDY = {"do_sample": False, **TEN}
-ENDED = {"max_new_tokens": 6, "forced_eos_token_id": EOS, "suppress_tokens": [0], "do_sample": False}
 
 
 @pytest.mark.parametrize(
@@ -54,14 +52,11 @@ def test_an_answer_with_all_in_sight(memory, options):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("catch", [False, True])
-def test_greedy(family, catch):
-    """The same tokens as behind the whole text, whether keys are caught meanwhile or not."""
+def test_greedy(family):
+    """The same tokens as behind the whole text."""
     encoder = encoder_of(tapped(family))
-    found = generate(encoder, context_of(encoder), catch=catch, options=GREEDY)
-    assert [found.ids] == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
-    assert found.prefill_tokens == QUESTION
-    assert (found.raw is not None) is catch
+    found = generate(encoder, context_of(encoder), GREEDY)
+    assert [found] == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
 
 
 @pytest.mark.parametrize(
@@ -77,46 +72,7 @@ def test_layered(family):
         asked[layer] = queries.shape
         return memory[layer]
 
-    found = generate(encoder, LayeredPrompt(ASKED, CONTEXT, choose), catch=False, options=GREEDY)
+    found = generate(encoder, behind_layers(encoder, ASKED, CONTEXT, choose), GREEDY)
     assert asked == {0: (4, QUESTION, 16), 1: (4, QUESTION, 16)}
     encoder.prefix_ids = ()  # each layer's choice is all there is
-    assert [found.ids] == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)
-
-
-class Say:
-    """A logits processor that makes the model say these ids."""
-
-    def __init__(self, *ids):
-        self.ids = list(ids)
-
-    def __call__(self, ids, scores):
-        """Leave one word to choose from."""
-        forced = torch.full_like(scores, -torch.inf)
-        forced[:, self.ids[ids.shape[1] - QUESTION]] = 0
-        return forced
-
-
-@pytest.mark.parametrize(
-    ("family", "closing", "options"),
-    [
-        *((family, [EOS], TEN) for family in FAMILIES),
-        ("llama", [EOS, 9], ENDED),
-        ("llama", [9, 10, 11], {"max_new_tokens": 5, "logits_processor": [Say(7, 8, 0, 0, 0)]}),
-        (
-            "llama",
-            [9, 10, 11],
-            {"max_new_tokens": 5, "logits_processor": [Say(7, EOS, 8, 9, 10)], "eos_token_id": 11},
-        ),
-    ],
-    ids=[*FAMILIES, "ended by itself", "the filling mark", "the tokenizer's end, which is not the model's"],
-)
-def test_what_a_generation_leaves(family, closing, options):
-    """A turn commits its own keys: caught while answering, and finished, they are what encoding gives."""
-    encoder = encoder_of(tapped(family))
-    context = context_of(encoder)
-    found = generate(encoder, context, catch=True, options={"do_sample": False, **options})
-    ids = (*ASKED, *found.ids, *closing)
-    left = complete_kv(encoder, context.parts(encoder), found.raw, ids, len(ids) - len(closing))
-    for made, expected in zip(left, encoder.run(ids, context.parts(encoder)), strict=True):
-        assert torch.allclose(made.keys, expected.keys, atol=1e-4)
-        assert torch.allclose(made.values, expected.values, atol=1e-4)
+    assert [found] == behind(stock(family), encoder, IDS[:CONTEXT], **TEN)

@@ -14,7 +14,6 @@ from zibaldone import InvalidInput
 from zibaldone.engine.generations import lag, serving
 from zibaldone.views.kvcache.serving.scheduling import REFUSED, SchedulerSide, content_of
 from zibaldone.views.kvcache.serving.working import PagedLayer, RankShare, WorkerSide
-from zibaldone.views.kvcache.storage.block_files import PoolFiles
 
 SIZE, BLOCKS = 16, 12  # of the engine's cache: tokens to a block, blocks
 OURS = (7, 3, 9, 2, 5, 4, 8)  # blocks that the engine gives a request
@@ -257,7 +256,7 @@ def test_the_engine_waits_for_no_disk(rig, monkeypatch):
 
         return wait
 
-    monkeypatch.setattr(PoolFiles, "read_into", waiting(PoolFiles.read_into))
+    monkeypatch.setattr(WorkerSide, "_read", waiting(WorkerSide._read))
     prompt, engine = rig.kv.prompt(QUESTION, user="ann"), Engine(rig)
     with monkeypatch.context() as patched:
         patched.setattr(SchedulerSide, "_plan", waiting(SchedulerSide._plan))

@@ -107,7 +107,7 @@ def test_forgetting_needs_no_pass_of_the_model(rig):
     rig.gate.close()
     assert rig.memory.forget(user=USER, seqs=[1]).purged
     assert not rig.gate.reached.is_set()
-    assert any(block.boxes_crc is None for block in rig.blocks())
+    assert any(block.crc is None for block in rig.blocks())
     rig.gate.opened.set()
     rig.memory.maintain(user=USER)
-    assert not any(block.boxes_crc is None for block in rig.blocks())
+    assert not any(block.crc is None for block in rig.blocks())

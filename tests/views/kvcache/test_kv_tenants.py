@@ -36,12 +36,3 @@ def test_no_block_of_another_is_in_an_answer(rig, alone, question):
         expected.kv_tokens,
     )
     assert {cited.text for cited in answer.citations} <= OURS
-
-
-def test_a_generated_turn_names_its_own_user_s_messages(rig):
-    """Recalled messages are of one user: another's message of the same number may be forgotten."""
-    rig.ask(user="ann", remember=True)
-    made = rig.made("ann")
-    rig.memory.forget(user="zoe", seqs=[1, 2, 3, 4])
-    assert rig.made("ann") == made
-    assert rig.attended()

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from faulty_models import FailingEmbedder
 from memories import open_memory
 from talk import purchases
 from zibaldone import Consolidation, Memory, Message
 from zibaldone.engine.generations import serving
 from zibaldone.engine.worker import BackgroundWorker
-from zibaldone.testing import FailingEmbedder, FrozenClock, HashEmbedder, ScriptedModel
+from zibaldone.testing import FrozenClock, HashEmbedder, ScriptedModel
 from zibaldone.views.topics.library import Library
 
 START = datetime(2024, 3, 1, 9, tzinfo=UTC)

@@ -69,6 +69,7 @@ class Equipment:
     folder: Path  # for a system that keeps files
     floor: float | None = None  # the engine's confidence floor; None: its default
     chat: ChatModel | None = None  # what views may ask; None: they work offline
+    reranker: str | None = None  # by its name
     key: bytes | None = None  # of folders that it makes, where what it reads is encrypted
 
 
@@ -104,7 +105,14 @@ class Engine:
     def open(self, chat: ChatModel | None) -> Memory:
         """Open the folder; `chat` is what views may ask."""
         tools = self._tools
-        return Memory(self._folder, embedder=tools.embedder, chat=chat, key=tools.key, config=self._config)
+        return Memory(
+            self._folder,
+            embedder=tools.embedder,
+            chat=chat,
+            reranker=tools.reranker,
+            key=tools.key,
+            config=self._config,
+        )
 
     def take(self, messages: Sequence[Message]) -> None:
         self.memory.add([replace(message, seq=0) for message in messages], user=USER)

@@ -183,7 +183,7 @@ def _pages_with_hits(name: str, begin: int, piece: bytes, needles: TextNeedles) 
 
 
 _ROWS = 500
-_REFERRING = ("seq", "source", "attended", "clause_seq", "ended_by")  # columns that name a message
+_REFERRING = ("seq", "source", "clause_seq", "ended_by")  # columns that name a message
 _PER_STATEMENT = 500
 
 

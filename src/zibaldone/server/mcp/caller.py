@@ -9,7 +9,6 @@ from starlette.requests import Request
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.log.grants import must_be_granted
 from zibaldone.server.access import Principal, named_in
-from zibaldone.server.problems import Problem
 
 _USER, _AGENT = "x-memory-user", "x-memory-agent"
 
@@ -34,18 +33,16 @@ class McpCaller:
         return replace(self, user=scope, by=self.user)
 
 
-def caller_of(memory: AsyncMemory, request: Request) -> McpCaller:
+def caller_of(memory: AsyncMemory, request: Request | None) -> McpCaller:
     """Return the caller over HTTP: the key's user, or whom X-Memory-User names where no key does.
 
     Raises a Problem for somebody else than the key's user or agent, and where nobody is named.
     """
+    assert request is not None  # over HTTP there is one
     principal: Principal = request.state.principal
-    named = named_in(request.headers, _USER)
-    if principal.user is None and not named:
-        raise Problem(400, "no-user", "say whose memory: send the header X-Memory-User, or a user's key")
     return McpCaller(
         memory,
-        principal.whose(named),
+        principal.whose(named_in(request.headers, _USER)),
         principal.which_agent(named_in(request.headers, _AGENT)),
         principal.read_only,
         principal.key_id,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -47,16 +48,15 @@ def memory_server(who: Callable[[Request | None], McpCaller]) -> Server[Any]:
     """The server; `who` says whose memory a request is about. It may raise a Problem."""
 
     async def list_tools(context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
-        caller = _caller(who, context)
-        try:
+        with _protocol_errors():
+            caller = _caller(who, context)
             tools = await tools_for(caller)
             shared = bool(await caller.memory.admin.grants(user=caller.user))
-        except Exception as error:
-            raise _error(error) from error
         return ListToolsResult(tools=[_described(tool, shared=shared) for tool in tools.values()])
 
     async def call_tool(context: _Context, params: CallToolRequestParams) -> CallToolResult:
-        caller = _caller(who, context)
+        with _protocol_errors():
+            caller = _caller(who, context)
         try:
             tool = (await tools_for(caller, [params.name])).get(params.name)
             if tool is None:
@@ -93,12 +93,7 @@ class McpPart:
 
     def __init__(self, memory: AsyncMemory, *, most_body_bytes: int) -> None:
         """`most_body_bytes` of a request are read."""
-
-        def who(request: Request | None) -> McpCaller:
-            assert request is not None  # over HTTP there is one
-            return caller_of(memory, request)
-
-        self._server = memory_server(who)
+        self._server = memory_server(partial(caller_of, memory))
         served = self._server.streamable_http_app(
             streamable_http_path=PATH,
             stateless_http=True,
@@ -123,17 +118,18 @@ class McpPart:
 
 
 def _caller(who: Callable[[Request | None], McpCaller], context: _Context) -> McpCaller:
-    try:
-        caller = who(context.request)
-    except Exception as error:
-        raise _error(error) from error
+    caller = who(context.request)
     act_as("mcp", caller.key_id)
     return caller
 
 
-def _error(error: Exception) -> MCPError:
-    """Return the protocol's error for a call that cannot be answered."""
-    return MCPError(code=INVALID_PARAMS, message=_told(error))
+@contextmanager
+def _protocol_errors() -> Iterator[None]:
+    """Turn any error into the protocol's."""
+    try:
+        yield
+    except Exception as error:
+        raise MCPError(code=INVALID_PARAMS, message=_told(error)) from error
 
 
 def _told(error: Exception) -> str:

@@ -35,11 +35,6 @@ class McpTool:
         """True if it changes nothing."""
         return self.operation.right == "read"
 
-    @property
-    def of_topics(self) -> bool:
-        """True if it reads topic documents, which are made of all agents' messages."""
-        return self.operation.name == "getTopic"
-
     def parameters(self, *, shared: bool = True) -> dict[str, Any]:
         """The JSON schema of its arguments; without that of shared memories where nothing is shared."""
         schema: dict[str, Any] = described(self.tool.name, self.arguments)["function"]["parameters"]
@@ -103,11 +98,12 @@ TOOLS: Mapping[str, McpTool] = {
 
 async def tools_for(caller: McpCaller, names: Iterable[str] = TOOLS) -> dict[str, McpTool]:
     """Return the named tools that a caller may use, and that have something to show."""
-    tools = {name: TOOLS[name] for name in names if name in TOOLS}
-    has_topics = caller.agent is None and any(tool.of_topics for tool in tools.values())
+    wanted = [name for name in names if name in TOOLS]
+    # Topic documents are made of all agents' words.
+    has_topics = caller.agent is None and any(name in _ARGUMENTS for name in wanted)
     has_topics = has_topics and bool(await caller.memory.user(caller.user).topics.documents())
     return {
-        name: tool
-        for name, tool in tools.items()
-        if (has_topics if tool.of_topics else tool.reads or not caller.read_only)
+        name: TOOLS[name]
+        for name in wanted
+        if (has_topics if name in _ARGUMENTS else TOOLS[name].reads or not caller.read_only)
     }

@@ -9,26 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from starlette.routing import BaseRoute
+from starlette.responses import RedirectResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from zibaldone.server.border import routes_of
 from zibaldone.server.keys import KeyStore
-from zibaldone.server.page import messages, searching, upkeep, views, watching
-from zibaldone.server.page.environment import static_routes
-from zibaldone.server.page.page_auth import (
-    PageAction,
-    PageServices,
-    answer,
-    sign_in_routes,
-)
-
-ACTIONS: tuple[PageAction, ...] = (
-    *searching.ACTIONS,
-    *messages.ACTIONS,
-    *views.ACTIONS,
-    *upkeep.ACTIONS,
-    *watching.ACTIONS,
-)
+from zibaldone.server.page import messages as messages
+from zibaldone.server.page import searching as searching
+from zibaldone.server.page import upkeep as upkeep
+from zibaldone.server.page import views as views
+from zibaldone.server.page.page_auth import ACTIONS, PageServices, answer, sign_in_routes
 
 
 def page_routes(services: PageServices, keys: KeyStore) -> Sequence[BaseRoute]:
@@ -37,4 +28,6 @@ def page_routes(services: PageServices, keys: KeyStore) -> Sequence[BaseRoute]:
         (action.path, "POST" if action.posts else "GET", partial(answer, action, services))
         for action in ACTIONS
     )
-    return [*static_routes(), *sign_in_routes(keys), *routes_of(endpoints)]
+    static = Mount("/static", StaticFiles(packages=[("zibaldone.server.page", "static")]))
+    icon = Route("/favicon.ico", lambda _: RedirectResponse("/static/mark.svg"))  # of pages without HTML
+    return [static, icon, *sign_in_routes(keys), *routes_of(endpoints)]

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from datetime import datetime
-from importlib.resources import files
-from mimetypes import guess_type
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
+from zibaldone import __version__
 from zibaldone.core import AGENT, EDITOR, OWNERS_WORDS, Decision, Evidence, Message
-from zibaldone.server.page.highlighting import Highlighter
-from zibaldone.server.page.markdown import rendered
+from zibaldone.server.page.markdown import highlighter, rendered
 from zibaldone.views.topics.library import CURRENT
 from zibaldone.views.topics.markdown.document import Document
 
 SHOWN_CHARACTERS = 4000  # of a message in a list
-_STATIC = {file.name: file.read_bytes() for file in (files("zibaldone.server.page") / "static").iterdir()}
-# Paths that change with the file's content: browsers cache them for a year.
-_VERSIONED = {
-    name: f"/static/{name}?v={hashlib.blake2b(data, digest_size=6).hexdigest()}"
-    for name, data in _STATIC.items()
-}
-_CACHED = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
 # By what messages' ids begin with, which says through which importer or door they came.
 SOURCES = {
     "chatgpt": "ChatGPT",
@@ -75,14 +59,6 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {plural}{' ' + rest if rest else ''}"
 
 
-def size(number: int) -> str:
-    """Format a size: 1.2 MB."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if number >= unit:
-            return f"{number / unit:.1f} {name}"
-    return f"{number} bytes"
-
-
 def word_count(tokens: int) -> str:
     """Format a length in tokens as people count it: about 1,500 words."""
     words = tokens * 3 // 4  # of English
@@ -95,11 +71,6 @@ def why(decision: Decision) -> str:
         return decision.reason.partition(" (")[0]
     fit = f"number {decision.rank} by how well it fits"
     return fit if decision.kept else f"{fit}, and no room was left"
-
-
-def marked(text: str, query: str) -> Markup:
-    """Escape a text and put the words of a query into <mark>."""
-    return Highlighter(query).marked(text)
 
 
 def source_of(thing: Message | Evidence) -> str:
@@ -141,23 +112,12 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_FILTERS = (count, day, marked, moment, said_by, short, size, source_of, topic_title, why, word_count)
+_FILTERS = (count, day, moment, said_by, short, source_of, topic_title, why, word_count)
 _ENVIRONMENT.filters |= {function.__name__: function for function in _FILTERS} | {"markdown": rendered}
-_ENVIRONMENT.globals |= {"static": _VERSIONED, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
+_ENVIRONMENT.filters["marked"] = lambda text, question: highlighter(question)(text)
+_ENVIRONMENT.globals |= {"version": __version__, "SHOWN_CHARACTERS": SHOWN_CHARACTERS, "SOURCES": SOURCES}
 
 
 def render(template: str, **values: Any) -> str:
     """Render a template."""
     return _ENVIRONMENT.get_template(template).render(values)
-
-
-def static_routes() -> Sequence[Route]:
-    """Return the routes /static and /favicon.ico, which need no key."""
-
-    async def static(request: Request) -> Response:
-        name = request.path_params.get("name", "mark.svg")
-        if name not in _STATIC:
-            raise HTTPException(404)
-        return Response(_STATIC[name], media_type=guess_type(name)[0], headers=_CACHED)
-
-    return [Route(path, static, methods=["GET"]) for path in ("/static/{name}", "/favicon.ico")]

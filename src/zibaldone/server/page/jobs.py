@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,11 +24,10 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of a job, in words, and as data to download."""
+    """Result of a job, the template that says it in words, and its data to download."""
 
-    heading: str
-    lines: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()  # names and values
+    template: str
+    done: object
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -46,8 +44,12 @@ class Job:
     total: int = 0  # 0: unknown
     report: Report | None = None
     error: str = ""
-    is_running: bool = True
-    ended: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """True until it has a report or an error."""
+        return self.task is not None and not self.task.done()
 
 
 class Jobs:
@@ -55,13 +57,12 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
 
-    def start(
+    async def start(
         self, user: str, title: str, path: str, work: Callable[[Progress], Awaitable[Report]], deletions: int
     ) -> Job:
-        """Start a job; `work` gets a function to call with its progress."""
+        """Start a job, and wait a moment; `work` gets a function to call with its progress."""
         job = Job(secrets.token_urlsafe(12), user, title, path, deletions)
         self._jobs[job.id] = job
         ended = [job.id for job in self._jobs.values() if job.user == user and not job.is_running]
@@ -83,19 +84,10 @@ class Jobs:
             except Exception as error:  # noqa: BLE001 - the border of a job: nobody awaits its task
                 job.error = "the server failed: its log says where"
                 _logger.error("%s in a job of the page", type(error).__name__)  # noqa: TRY400 - may quote
-            finally:
-                job.is_running = False
-                job.ended.set()
 
-        task = asyncio.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        job.task = asyncio.create_task(run())
+        await asyncio.wait([job.task], timeout=_QUICK_S)
         return job
-
-    async def wait_briefly(self, job: Job) -> None:
-        """Wait for a job that ends soon, so that its page shows the result."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(job.ended.wait(), _QUICK_S)
 
     def of(self, user: str, job_id: str, deletions: int) -> Job | None:
         """Return a user's job; first drop reports of imports that may quote what was forgotten since."""
@@ -114,5 +106,5 @@ class Jobs:
     async def stop(self) -> None:
         """Stop each job at its next step."""
         self._is_stopping = True
-        if self._tasks:
-            await asyncio.wait(set(self._tasks))
+        if tasks := [job.task for job in self._jobs.values() if job.task is not None]:
+            await asyncio.wait(tasks)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from itertools import chain
 
 import nh3
+import regex
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from zibaldone.server.page.highlighting import Highlighter
+from zibaldone.text.words import STOP_WORDS, term_of, terms, words
 
 _DEEPEST = 60  # levels of quotes and lists; what is below is left out by the parser
 _OPTIONS = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
 # Tags stay text. Indented lines, and lines above dashes, are people's own more often than they are Markdown.
-_WITHOUT_TABLES = MarkdownIt("commonmark", _OPTIONS).disable(["code", "lheading", "reference"])
 _MARKDOWN = MarkdownIt("commonmark", _OPTIONS).disable(["code", "lheading", "reference"])
 _MARKDOWN.enable(["table", "strikethrough"])
 _TAGS = "a blockquote br code em hr li mark ol p pre s strong table tbody td th thead tr ul"
@@ -29,17 +31,37 @@ _CLEANER = nh3.Cleaner(
 _SIGNS, _MOST_SIGNS = "*_[!~`|<&", 1500  # with more of them the parser takes long
 _MOST_CELLS = 1500  # of a text's tables, whose lines are all made as wide as the widest
 _BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
+_WORD = regex.compile(r"([\p{L}\p{M}\p{N}]+)")
+
+
+def highlighter(question: str) -> Callable[[str], Markup]:
+    """Return a function that escapes a text and marks the words of a question, compared by stems."""
+    wanted = set(terms(question)) or {term for word in words(question) for _, term in term_of(word)}
+
+    @cache  # texts repeat their words
+    def is_wanted(word: str) -> bool:
+        known = {term for part in words(word) if part not in STOP_WORDS for _, term in term_of(part)}
+        return not known.isdisjoint(wanted)
+
+    def marked(text: str) -> Markup:
+        pieces = _WORD.split(text) if wanted else [text]
+        return Markup("").join(
+            Markup("<mark>{}</mark>").format(piece) if place % 2 and is_wanted(piece) else escape(piece)
+            for place, piece in enumerate(pieces)
+        )
+
+    return marked
 
 
 def rendered(text: str, question: str = "") -> Markup:
     """Render the Markdown of a text, with the words of a question in <mark>.
 
     A heading is a paragraph, as the page has its own; an image is a link, so that nothing is loaded from
-    elsewhere. A text full of signs, or nested too deeply, is shown as it is.
+    elsewhere. A text full of signs or cells, or nested too deeply, is shown as it is.
     """
-    marked = Highlighter(question).marked
-    markdown = _WITHOUT_TABLES if _cells(text) > _MOST_CELLS else _MARKDOWN
-    tokens = markdown.parse(text) if sum(map(text.count, _SIGNS)) <= _MOST_SIGNS else []
+    marked = highlighter(question)
+    takes_long = sum(map(text.count, _SIGNS)) > _MOST_SIGNS or _cells(text) > _MOST_CELLS
+    tokens = [] if takes_long else _MARKDOWN.parse(text)
     if not tokens or any(token.level >= _DEEPEST - 2 for token in tokens):
         return Markup("<p>{}</p>").format(Markup("<br>\n").join(map(marked, text.strip().splitlines())))
     for token in chain(tokens, *(token.children or () for token in tokens)):
@@ -54,9 +76,9 @@ def rendered(text: str, question: str = "") -> Markup:
         elif token.type == "fence":
             token.type, token.content = "html_block", f"<pre><code>{marked(token.content)}</code></pre>\n"
         elif token.type == "image":
-            words, address = marked(token.content.strip() or "image"), escape(token.attrs.get("src", ""))
-            token.type, token.content = "html_inline", f'<a href="{address}">{words}</a>'
-    html = markdown.renderer.render(tokens, markdown.options, {})
+            caption, address = marked(token.content.strip() or "image"), escape(token.attrs.get("src", ""))
+            token.type, token.content = "html_inline", f'<a href="{address}">{caption}</a>'
+    html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
     return Markup(_CLEANER.clean(html))  # noqa: S704 - cleaned
 
 

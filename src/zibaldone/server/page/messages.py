@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,28 +11,26 @@ from starlette.datastructures import FormData, QueryParams
 from starlette.responses import Response
 
 from zibaldone.core import EDITOR, Message
-from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.ingest import Progress
-from zibaldone.engine.inspection import ViewStats
 from zibaldone.engine.verification.receipts import to_object
 from zibaldone.errors import InvalidInput
 from zibaldone.log.filters import Filter
 from zibaldone.log.message_input import ATTACHMENTS
-from zibaldone.server.page.environment import count, moment, source_of
+from zibaldone.server.page.environment import source_of
 from zibaldone.server.page.jobs import Report
-from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
 _SESSIONS, _MESSAGES = 40, 40  # on a page
 _TITLED = 3  # sessions beside the passages of a search
 _BEFORE = 5  # messages before the one that a link leads to
-_LONGEST_EDITED = 20_000  # characters
 _LONGEST_METADATA = 4000  # characters shown
 
 
+@action("/sessions")
 async def sessions(call: PageCall) -> Response:
     """List sessions, the newest first."""
-    words, skip = call.text("words"), call.number("skip", 0, most=10**9)
+    words, skip = call.text("words"), call.number("skip")
     held, total = await call.memory.user(call.user).titled_sessions(limit=skip + _SESSIONS, words=words)
     template = "session_list.html" if call.is_fragment else "sessions.html"
     if call.is_fragment and call.text("beside"):  # a search's passages, which do not wait for this
@@ -40,12 +38,12 @@ async def sessions(call: PageCall) -> Response:
     return call.page(template, sessions=held[skip:], total=total, words=words, skip=skip, step=_SESSIONS)
 
 
+@action("/session", shares=True)
 async def session(call: PageCall) -> Response:
     """Show a part of a session: from its beginning, around a message, after one, or before one."""
     name = call.request.query_params.get("name", "")
     of_session = partial(call.memory.messages, user=call.whose, filter=Filter(session=name))
-    at, before = call.number("at", 0, most=2**62), call.number("before", 0, most=2**62)
-    after = call.number("after", 0, most=2**62)
+    at, before, after = call.number("at"), call.number("before"), call.number("after")
     first = await of_session(limit=1) if name else []
     if not first:
         raise Problem(404, "no-session", "there is no session of this name")
@@ -70,6 +68,7 @@ async def session(call: PageCall) -> Response:
     )
 
 
+@action("/message/{seq:int}", shares=True)
 async def message(call: PageCall) -> Response:
     """Show a message with its versions, attachments and metadata."""
     held = await message_of(call)
@@ -84,18 +83,11 @@ async def message(call: PageCall) -> Response:
         versions=versions,
         attachments=attachments,
         metadata=written[:_LONGEST_METADATA],
-        says_now=_editable(held, versions),
+        editor=EDITOR,
     )
 
 
-def _editable(held: Message, versions: Sequence[Message]) -> str | None:
-    """Return the text for the form that corrects a message; None for an edit, and for a text too long."""
-    if held.role == EDITOR and not held.corrects:
-        return None
-    now = versions[-1].content if versions else held.content
-    return now if len(now) <= _LONGEST_EDITED else None
-
-
+@action("/message/{seq:int}/text", shares=True)
 async def text(call: PageCall) -> Response:
     """Return a message as plain text."""
     held = await message_of(call)
@@ -110,6 +102,7 @@ async def message_of(call: PageCall) -> Message:
     return held
 
 
+@action("/message/{seq:int}", posts=True)
 async def correct(call: PageCall) -> Response:
     """Correct a message; the log keeps both versions."""
     held = await message_of(call)
@@ -123,34 +116,26 @@ async def _title(call: PageCall, session: str) -> str:
 
 
 _SHOWN = 8  # messages of a dry run
-_SHOWN_SEQS = 40  # of a receipt
 
 
+@action("/forget")
 async def preview_forget(call: PageCall) -> Response:
     """Show a dry run of what is chosen; or the form to choose."""
     chosen = _selected(call.request.query_params)
-    if not chosen and call.text("ticked"):
-        raise InvalidInput("no message is ticked: go back, and tick those that are to be forgotten")
     if not chosen:
         return call.page("forget.html")
     receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
-    return await _dry_run(call, chosen, receipt)
-
-
-async def _dry_run(call: PageCall, chosen: Mapping[str, Any], receipt: Receipt, fault: str = "") -> Response:
     shown = [await call.memory.get(seq, user=call.user) for seq in receipt.seqs[:_SHOWN]]
     return call.page(
         "forget_look.html",
-        status=422 if fault else 200,
         chosen=chosen,
         title=await _title(call, chosen["session"]) if "session" in chosen else "",
         receipt=receipt,
-        views=in_words(receipt.views),
         messages=[message for message in shown if message],
-        fault=fault,
     )
 
 
+@action("/forget", posts=True)
 async def forget(call: PageCall) -> Response:
     """Forget what is chosen, in a job whose page is the receipt; everything only if the name was typed."""
     form = await call.form()
@@ -158,25 +143,11 @@ async def forget(call: PageCall) -> Response:
     if not chosen:
         raise InvalidInput("choose what is to be forgotten")
     if "everything" in chosen and field(form, "name").strip() != call.user:
-        receipt = await call.memory.forget(user=call.user, dry_run=True, **chosen)
-        return await _dry_run(call, chosen, receipt, f"Type the name {call.user} to forget everything.")
+        raise InvalidInput(f"nothing was forgotten: go back, and type the name {call.user}")
 
     async def work(_: Progress) -> Report:
         receipt = await call.memory.forget(user=call.user, **chosen)
-        gone = "No file of the memory has the text any more."
-        left = f"Where it may still be: {receipt.remains}."
-        numbers = " ".join(f"#{seq}" for seq in receipt.seqs[:_SHOWN_SEQS])
-        rest = f" and {len(receipt.seqs) - _SHOWN_SEQS} more" if len(receipt.seqs) > _SHOWN_SEQS else ""
-        return Report(
-            f"{count(receipt.messages, 'message')} forgotten",
-            [gone if receipt.purged else left],
-            [
-                ("When", moment(receipt.time)),
-                ("Messages", f"{numbers}{rest}"),
-                *((f"From {name}", words) for name, words in in_words(receipt.views)),
-            ],
-            to_object(receipt),
-        )
+        return Report("forgotten.html", receipt, to_object(receipt))
 
     return await call.to_job("Forgetting", "/", work)
 
@@ -194,49 +165,3 @@ def _selected(given: QueryParams | FormData) -> Mapping[str, Any]:
     if isinstance(before, str) and before:
         return {"before": before}
     return {"everything": True} if given.get("everything") == "yes" else {}
-
-
-# Views and what they have made, in words.
-VIEWS = {
-    "messages": "Search",
-    "notes": "Notes",
-    "chunks": "Summaries",
-    "topics": "Topics",
-    "hierarchy": "Themes",
-    "kv": "Kept for a local model",
-}
-_KINDS = {
-    ("messages", "units"): "passage",
-    ("notes", "units"): "note",
-    ("chunks", "chunks"): "summary",
-    ("topics", "documents"): "document",
-    ("topics", "entries"): "entry",
-    ("hierarchy", "episodes"): "episode",
-    ("hierarchy", "semantics"): "fact",
-    ("kv", "blocks"): "block",
-}
-
-
-def in_words(views: Sequence[Removed | ViewStats]) -> list[tuple[str, str]]:
-    """Say what each view has, or has lost; nothing of those that have nothing to show."""
-    made = []
-    for view in views:
-        counts = [
-            count(counted.rows, _KINDS[view.view, counted.kind])
-            for counted in view.counts
-            if counted.rows and (view.view, counted.kind) in _KINDS
-        ]
-        if counts:
-            made.append((VIEWS[view.view], ", ".join(counts)))
-    return made
-
-
-ACTIONS = (
-    PageAction("/sessions", sessions),
-    PageAction("/session", session, shares=True),
-    PageAction("/message/{seq:int}", message, shares=True),
-    PageAction("/message/{seq:int}", correct, posts=True),
-    PageAction("/message/{seq:int}/text", text, shares=True),
-    PageAction("/forget", preview_forget),
-    PageAction("/forget", forget, posts=True),
-)

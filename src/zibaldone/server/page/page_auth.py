@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-from urllib.parse import urlencode, urlsplit
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from zibaldone.api.aio import AsyncMemory
 from zibaldone.core import MYSELF, Evidence
@@ -19,6 +19,7 @@ from zibaldone.core.threads import in_thread
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidInput
 from zibaldone.server.access import KEY_COOKIE, Principal, is_page
+from zibaldone.server.border import routes_of
 from zibaldone.server.keys import KeyStore
 from zibaldone.server.live import Live
 from zibaldone.server.metrics import Metrics
@@ -26,6 +27,7 @@ from zibaldone.server.page.environment import render
 from zibaldone.server.page.jobs import Jobs, Report
 from zibaldone.server.problems import FOR_PROGRAMS, Problem
 
+T = TypeVar("T")
 SIGN_IN = "/sign-in"
 # Only our own scripts and styles, nothing of other origins, no framing. Nothing is cached by the browser, or
 # forgotten messages could still be seen.
@@ -40,7 +42,6 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Vary": "Accept, HX-Request",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
 }
 _LONGEST_FIELD = 8 * 2**20  # bytes of a form's field, such as a document's text
 _MOST_FIELDS = 2000
@@ -81,12 +82,6 @@ class PageCall(PageServices):
         is_theirs = self.principal.user is None and self.principal.key_id is not None
         return self.user if is_theirs else "You"
 
-    def has(self, path: str) -> bool:
-        """True if the menu shows a part: its model, its gateway or the right to it is there."""
-        if path in ("/topics", "/themes"):
-            return self.memory.admin.can_ask
-        return {"/import": not self.principal.read_only, "/live": self.live is not None}.get(path, True)
-
     @property
     def is_fragment(self) -> bool:
         """True if htmx requests a part of the page."""
@@ -96,10 +91,15 @@ class PageCall(PageServices):
         """Return a query parameter, trimmed."""
         return self.request.query_params.get(name, default).strip()
 
-    def number(self, name: str, default: int, *, most: int) -> int:
+    def number(self, name: str, default: int = 0, *, most: int = 10**18) -> int:
         """Return a query parameter as a number from 1 to `most`; the default if it is none."""
         given = self.text(name)
         return min(int(given), most) if given.isdecimal() and len(given) < 19 and int(given) else default
+
+    def part(self, things: Sequence[T], step: int) -> dict[str, Any]:
+        """Return the things that a page of a list shows, `step` from the parameter skip on, and its place."""
+        skip = self.number("skip")
+        return {"shown": things[skip : skip + step], "skip": skip, "step": step, "total": len(things)}
 
     def day(self, name: str, *, end: bool = False) -> datetime | None:
         """Return a query parameter as the beginning of a day, or its end. Raises InvalidInput."""
@@ -123,13 +123,11 @@ class PageCall(PageServices):
 
     async def titles_of(self, passages: Sequence[Evidence]) -> Mapping[tuple[str, str], str]:
         """Return the titles of passages' sessions by shared memory and name."""
-        return {
-            (scope, session): title
-            for scope in {passage.scope for passage in passages}
-            for session, title in (
-                await self.titles((unit.session for unit in passages if unit.scope == scope), scope)
-            ).items()
-        }
+        titles: dict[tuple[str, str], str] = {}
+        for scope in {passage.scope for passage in passages}:
+            held = await self.titles((unit.session for unit in passages if unit.scope == scope), scope)
+            titles |= {(scope, session): title for session, title in held.items()}
+        return titles
 
     def href(self, path: str, **parameters: object) -> str:
         """Return a link of the page, with the user if the key has none."""
@@ -147,14 +145,15 @@ class PageCall(PageServices):
     ) -> RedirectResponse:
         """Start a job, and redirect to its page, which has its report."""
         deletions = await self.memory.user(self.user).deletions()
-        started = self.jobs.start(self.user, title, path, work, deletions)
-        await self.jobs.wait_briefly(started)
+        started = await self.jobs.start(self.user, title, path, work, deletions)
         return self.see(f"/jobs/{started.id}")
 
-    def see(self, path: str, at: str = "", **parameters: object) -> RedirectResponse:
+    def see(self, path: str, at: str = "") -> RedirectResponse:
         """Redirect to another path of the page, `at` the element of an id."""
-        target = f"{self.href(path, **parameters)}{at and f'#{at}'}"
-        return RedirectResponse(target, status_code=303, headers=HEADERS)
+        return RedirectResponse(f"{self.href(path)}{at and f'#{at}'}", status_code=303, headers=HEADERS)
+
+
+Handle = Callable[[PageCall], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +164,32 @@ class PageAction:
     """
 
     path: str
-    handle: Callable[[PageCall], Awaitable[Response]]
+    handle: Handle
     posts: bool = False
     reads: bool = False
     shares: bool = False
 
 
+ACTIONS: list[PageAction] = []
+
+
+def action(path: str, **options: bool) -> Callable[[Handle], Handle]:
+    """Register the function that answers a path."""
+
+    def register(handle: Handle) -> Handle:
+        ACTIONS.append(PageAction(path, handle, **options))
+        return handle
+
+    return register
+
+
 async def answer(action: PageAction, services: PageServices, request: Request) -> Response:
     """Answer a request. Raises what `problem_of` knows."""
     principal: Principal | None = getattr(request.state, "principal", None)
+    if principal is None and request.headers.get("hx-request") == "true":
+        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, **HEADERS})
     if principal is None:
-        return _to_sign_in(request)
+        return RedirectResponse(SIGN_IN, status_code=303, headers=HEADERS)
     if principal.agent is not None:
         raise Problem(403, "other-agent", "this key is for one agent's messages; the page shows all of them")
     if action.posts:
@@ -224,41 +238,18 @@ def check_sender(request: Request) -> None:
         raise Problem(403, "cross-origin", "forms are for browsers: programs use REST, below /v1/memory")
 
 
-_TITLES = {403: "You may not do this", 404: "Not here", 500: "Something went wrong"}
-
-
 def answered(request: Request, problem: Problem) -> Response:
     """Answer a problem: a browser gets a page, but of what is for programs; a program gets JSON."""
     path, accepted = request.url.path, request.headers.get("accept", "")
     wants_page = "text/html" in accepted or (is_page(path) and accepted and "json" not in accepted)
     if path.startswith(FOR_PROGRAMS) or not wants_page:
         return problem.response(path)
-    if problem.name in ("not-found", "unauthorized"):  # no key opens what is not there
-        problem = Problem(404, "not-found", "There is no page at this address.")
-    title = _TITLES.get(problem.status, "That did not work")
-    hint = "It may have been forgotten." if problem.name in ("no-message", "no-session") else ""
-    shown = render("problem.html", call=None, title=title, detail=problem.detail, hint=hint)
-    return HTMLResponse(shown, status_code=problem.status, headers={**problem.headers, **HEADERS})
-
-
-def _to_sign_in(request: Request) -> Response:
-    """Redirect to the sign-in form, with the wanted path."""
-    query = f"?{request.url.query}" if request.url.query else ""
-    wanted = request.url.path + query if request.method == "GET" else "/"
-    if request.headers.get("hx-request") == "true":
-        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, **HEADERS})
-    target = SIGN_IN if wanted == "/" else f"{SIGN_IN}?{urlencode({'next': wanted})}"
-    return RedirectResponse(target, status_code=303, headers=HEADERS)
-
-
-def own_path(wanted: str) -> str:
-    """Return `wanted` if it is a path of this server, else "/": never an address of another server."""
-    try:
-        elsewhere = urlsplit(wanted).netloc
-    except ValueError:
-        return "/"
-    is_own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not elsewhere
-    return wanted if is_own and wanted.isprintable() else "/"
+    status, detail = problem.status, problem.detail
+    if status in (401, 404):  # no key opens what is not there
+        status, detail = 404, "There is nothing at this address, or nothing any more."
+    title = "Not here" if status == 404 else "That did not work"
+    shown = render("problem.html", call=None, title=title, detail=detail)
+    return HTMLResponse(shown, status_code=status, headers={**problem.headers, **HEADERS})
 
 
 _LONGEST_FORM = 2**14
@@ -267,24 +258,19 @@ _LONGEST_FORM = 2**14
 def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
     """Return the routes /sign-in and /sign-out."""
 
-    async def ask(request: Request) -> Response:
-        wanted = own_path(request.query_params.get("next", "/"))
-        if not await in_thread(keys.exist):
-            return RedirectResponse(wanted, status_code=303, headers=HEADERS)
-        return _sign_in_form(wanted)
+    async def ask(_: Request) -> Response:
+        return _sign_in_form()
 
     async def sign_in(request: Request) -> Response:
         check_sender(request)
         form = await request.form(max_files=0, max_fields=4, max_part_size=_LONGEST_FORM)
-        wanted, token = own_path(field(form, "next")), field(form, "key").strip()
+        token = field(form, "key").strip()
         key = await in_thread(keys.authenticate, token)
         if key is None:
-            return _sign_in_form(wanted, "This key is unknown, or was revoked.", 401)
+            return _sign_in_form("This key is unknown, or was revoked.", 401)
         if key.agent is not None:
-            return _sign_in_form(
-                wanted, "This key is for one agent's messages; the page shows all.", status=403
-            )
-        signed_in = RedirectResponse(wanted, status_code=303, headers=HEADERS)
+            return _sign_in_form("This key is for one agent's messages; the page shows all.", 403)
+        signed_in = RedirectResponse("/", status_code=303, headers=HEADERS)
         # Behind a TLS proxy the origin has the scheme.
         is_secure = request.headers.get("origin", "").startswith("https:")
         signed_in.set_cookie(KEY_COOKIE, token, httponly=True, samesite="strict", secure=is_secure)
@@ -292,18 +278,13 @@ def sign_in_routes(keys: KeyStore) -> Sequence[BaseRoute]:
 
     async def sign_out(request: Request) -> Response:
         check_sender(request)
-        signed_out = RedirectResponse("/sign-in", status_code=303, headers=HEADERS)
+        signed_out = RedirectResponse(SIGN_IN, status_code=303, headers=HEADERS)
         signed_out.delete_cookie(KEY_COOKIE, httponly=True, samesite="strict")
         return signed_out
 
-    return [
-        Route("/sign-in", ask, methods=["GET"]),
-        Route("/sign-in", sign_in, methods=["POST"]),
-        Route("/sign-out", sign_out, methods=["POST"]),
-    ]
+    return routes_of(((SIGN_IN, "GET", ask), (SIGN_IN, "POST", sign_in), ("/sign-out", "POST", sign_out)))
 
 
-def _sign_in_form(wanted: str, fault: str = "", status: int = 200) -> HTMLResponse:
-    return HTMLResponse(
-        render("sign_in.html", call=None, next=wanted, fault=fault), status_code=status, headers=HEADERS
-    )
+def _sign_in_form(fault: str = "", status: int = 200) -> HTMLResponse:
+    shown = render("sign_in.html", call=None, fault=fault)
+    return HTMLResponse(shown, status_code=status, headers=HEADERS)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from zibaldone.core import Decision
 from zibaldone.errors import ZibaldoneError
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer
 from zibaldone.recall.recall import RECALL_TOKENS
-from zibaldone.recall.result import CLEAR, NEAREST, Recall
-from zibaldone.server.page.environment import render, source_of, why
-from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.recall.result import CLEAR, NEAREST
+from zibaldone.server.page.environment import render, source_of
+from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import problem_of
 from zibaldone.server.stepwise import stepwise
 
@@ -24,18 +22,9 @@ _FILTERS = ("since", "until", "role", "source", "session")
 _ROLES = {"user": "me", "assistant": "the assistant"}
 _RECENT = 12  # sessions on a first page without a question
 _BUDGET, _MOST_BUDGET = RECALL_TOKENS, 32_000  # tokens of a recall
-_SHOWN_DECISIONS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledPiece:
-    """A part of a recalled text, and the seq of the message that it quotes, or 0, in which shared memory."""
-
-    text: str
-    seq: int = 0
-    scope: str = ""
-
-
+@action("/")
 async def search(call: PageCall) -> Response:
     """Show the passages for a question; without one, the latest sessions."""
     query, filters = _query(call), _filters(call)
@@ -83,59 +72,28 @@ def _narrowed(call: PageCall) -> Filter:
     )
 
 
+@action("/recall")
 async def recall(call: PageCall) -> Response:
     """Show what a model would get, and why or why not."""
     query = _query(call)
     template = "recall.html" if call.is_fragment else "recall_page.html"
     if not query:
         return call.page(template, query="")
-    return call.page(template, query=query, **await _recalled(call, query))
-
-
-async def _recalled(call: PageCall, query: str) -> dict[str, Any]:
     budget = call.number("budget", _BUDGET, most=_MOST_BUDGET)
-    seq = call.number("seq", 0, most=2**62)
+    seq = call.number("seq")
     recalled = await call.memory.recall(query, user=call.user, budget_tokens=budget)
     call.metrics.recalled(recalled.tokens)
-    decisions = recalled.trace.decisions
-    return {
-        "budget": budget,
-        "clear": CLEAR,
-        "recalled": recalled,
-        "pieces": list(pieces_of(recalled)),
-        "kept": _some(decisions, kept=True),
-        "dropped": _some(decisions, kept=False),
-        "seq": seq or "",
-        "verdict": await _verdict(call, recalled, seq) if seq else "",
-    }
-
-
-def pieces_of(recalled: Recall) -> Iterator[RecalledPiece]:
-    """Split a recalled text into quotations and the text between them."""
-    end = 0
-    for citation in sorted(recalled.citations, key=lambda citation: citation.start):
-        if citation.start < end:  # a unit of several messages: the first is linked
-            continue
-        if citation.start > end:
-            yield RecalledPiece(recalled.text[end : citation.start])
-        yield RecalledPiece(recalled.text[citation.start : citation.end], citation.seq, citation.scope)
-        end = citation.end
-    if end < len(recalled.text):
-        yield RecalledPiece(recalled.text[end:])
-
-
-async def _verdict(call: PageCall, recalled: Recall, seq: int) -> str:
-    """Say why a message of the user is in a recall, or is not."""
-    for decision in recalled.trace.decisions:
-        if seq in decision.evidence.sources and not decision.evidence.scope:
-            return f"Message {seq} {'is in' if decision.kept else 'was left out'}: {why(decision)}."
-    if await call.memory.get(seq, user=call.user) is None:
-        return f"There is no message {seq}."
-    return f"Message {seq} is not among those that fit the question best."
-
-
-def _some(decisions: tuple[Decision, ...], *, kept: bool) -> list[Decision]:
-    return [decision for decision in decisions if decision.kept is kept][:_SHOWN_DECISIONS]
+    of_seq = (d for d in recalled.trace.decisions if seq in d.evidence.sources and not d.evidence.scope)
+    return call.page(
+        template,
+        query=query,
+        budget=budget,
+        clear=CLEAR,
+        recalled=recalled,
+        seq=seq,
+        of_seq=next(of_seq, None),
+        is_there=bool(seq) and await call.memory.get(seq, user=call.user) is not None,
+    )
 
 
 def _query(call: PageCall) -> str:
@@ -146,6 +104,7 @@ _HERE = "<!-- here -->"  # not in any text, as texts are escaped
 _LONGEST_QUESTION = 2000  # characters
 
 
+@action("/ask", posts=True, reads=True)
 async def ask(call: PageCall) -> Response:
     """Stream the page, or its part, with each step of the answer as it is made, and the answer."""
     question = field(await call.form(), "question").strip()[:_LONGEST_QUESTION]
@@ -181,11 +140,3 @@ async def ask(call: PageCall) -> Response:
         yield after
 
     return StreamingResponse(parts(), media_type="text/html", headers=HEADERS)
-
-
-ACTIONS = (
-    PageAction("/", search),
-    PageAction("/recall", recall),
-    PageAction("/ask", search),
-    PageAction("/ask", ask, posts=True, reads=True),
-)

@@ -1,107 +1,87 @@
-"""Imports, maintenance, usage, and the choice of a user."""
+"""Imports, maintenance, usage, the choice of a user, and the live view of the gateway."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
+from zibaldone.core import Message
 from zibaldone.core.threads import in_thread
-from zibaldone.engine.imports import Imported
 from zibaldone.engine.ingest import Progress
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.server.page.environment import count
+from zibaldone.server.live import SHOWN
 from zibaldone.server.page.jobs import Report
-from zibaldone.server.page.messages import VIEWS, in_words
-from zibaldone.server.page.page_auth import HEADERS, PageAction, PageCall, field
+from zibaldone.server.page.page_auth import HEADERS, PageCall, action, field
 from zibaldone.server.problems import Problem
 
-# Views that the page maintains: the path to go on at, and what is being done.
-_VIEWS = {
-    "topics": ("/topics", "Writing topic documents"),
-    "hierarchy": ("/themes", "Drawing themes"),
-    "all": ("/usage", "Reading what is new"),
-}
-_SAFE_NAME = re.compile(r"\w[\w .,()-]{0,60}")  # of a file
-_SHOWN_REFUSED = 10  # of what an import could not read
+_VIEWS = {"topics": "/topics", "hierarchy": "/themes", "all": "/usage"}  # and the paths to go on at
+_UNSAFE = re.compile(r"[^\w .,()-]")  # in a file's name, of which notes take title and session
 
 
+@action("/import")
 async def import_form(call: PageCall) -> Response:
     """Show the form for a file."""
     call.principal.must_write()
     return call.page("import.html")
 
 
+@action("/import", posts=True)
 async def import_(call: PageCall) -> Response:
     """Import a file in a job."""
     form = await call.form()
     upload = form.get("file")
     me = [name.strip() for name in field(form, "me").split(";") if name.strip()] or None
-    options: dict[str, Any] = {
-        "me": me,
-        "dates": field(form, "dates") or None,
-        "again": bool(form.get("again")),
-    }
+    dates: Any = field(form, "dates") or None  # checked by the import
+    again = bool(form.get("again"))
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidInput("choose a file to import")
     name = PurePosixPath(upload.filename).name
 
     async def work(progress: Progress) -> Report:
-        async with _saved(upload) as path:
+        with TemporaryDirectory(prefix="zibaldone-import-") as folder:
+            path = Path(folder) / (_UNSAFE.sub("_", name)[-60:].lstrip(". ") or "upload")
+            await in_thread(_copy, upload, path)
             try:
-                done = await call.memory.user(call.user).import_(path, progress=progress, **options)
+                done = await call.memory.user(call.user).import_(
+                    path, progress=progress, me=me, dates=dates, again=again
+                )
             except InvalidImport as error:  # the temporary name means nothing to the user
                 raise InvalidImport(str(error).replace(str(path), name)) from error
             refused = tuple(replace(one, where=one.where.replace(str(path), name)) for one in done.refused)
-            return _imported(replace(done, refused=refused))
+            done = replace(done, refused=refused)
+            return Report("imported.html", done, asdict(done))
 
     return await call.to_job(f"Importing {name}", "/sessions", work)
 
 
-def _imported(done: Imported) -> Report:
-    lines = [f"{done.format}: {count(done.read, 'message')} in {count(done.conversations, 'conversation')}."]
-    if done.read > done.added:
-        lines.append(f"{count(done.read - done.added, 'message')} known already.")
-    if done.changed:
-        lines.append(f"{count(done.changed, 'message')} changed since: kept as first stored.")
-    lines += done.notes
-    if done.refusals:
-        lines.append(f"{done.refusals} could not be read:")
-        lines += (
-            ": ".join(filter(None, (refused.conversation, refused.where, refused.why)))
-            for refused in done.refused[:_SHOWN_REFUSED]
-        )
-    return Report(f"{count(done.added, 'message')} added", lines, data=asdict(done))
-
-
+@action("/maintain", posts=True)
 async def maintain(call: PageCall) -> Response:
     """Maintain a view in a job."""
     chosen = field(await call.form(), "view")
     if chosen not in _VIEWS:
         raise InvalidInput("no such view")
-    path, title = _VIEWS[chosen]
+    path = _VIEWS[chosen]
 
     async def work(progress: Progress) -> Report:
         views = None if chosen == "all" else [chosen]
         done = await call.memory.maintain(user=call.user, views=views, progress=progress)
-        behind = [f"{VIEWS.get(lagging.view, lagging.view)}: {lagging.reason}" for lagging in done.behind]
-        return Report(f"{count(done.messages, 'message')} read", behind)
+        return Report("maintained.html", done)
 
     if job := call.jobs.running(call.user, path):
         return call.see(f"/jobs/{job.id}")
-    return await call.to_job(title, path, work)
+    return await call.to_job("Reading what is new", path, work)
 
 
+@action("/jobs/{id}")
 async def job(call: PageCall) -> Response:
     """Show how far a job is, or its report, which can be had as a JSON file."""
     deletions = await call.memory.user(call.user).deletions()
@@ -115,23 +95,6 @@ async def job(call: PageCall) -> Response:
     return call.page("job_state.html" if call.is_fragment else "job.html", job=known)
 
 
-@asynccontextmanager
-async def _saved(upload: UploadFile) -> AsyncIterator[Path]:
-    """Save an upload in a temporary folder, under its own name if that is safe.
-
-    The importer of notes takes title and session from the name; of an unsafe name only the suffix is kept.
-    """
-    folder = Path(await in_thread(tempfile.mkdtemp, prefix="zibaldone-import-"))
-    try:
-        given = PurePosixPath(upload.filename or "")
-        ending = given.suffix if given.suffix[1:].isalnum() and len(given.suffix) < 12 else ""
-        path = folder / (given.name if _SAFE_NAME.fullmatch(given.name) else f"upload{ending}")
-        await in_thread(_copy, upload, path)
-        yield path
-    finally:
-        await in_thread(shutil.rmtree, folder, ignore_errors=True)
-
-
 def _copy(upload: UploadFile, path: Path) -> None:
     upload.file.seek(0)
     with path.open("wb") as file:
@@ -142,25 +105,25 @@ def _copy(upload: UploadFile, path: Path) -> None:
 _SHOWN_USERS = 200
 
 
+@action("/usage")
 async def usage(call: PageCall) -> Response:
     """Show statistics, and the use of models."""
     stats = await call.memory.admin.stats(user=call.user)
     by_view: dict[str, Counter[str]] = {}
     for line in stats.usage:
-        sums = by_view.setdefault(VIEWS.get(line.view, "Answers"), Counter())
+        sums = by_view.setdefault(line.view, Counter())
         for name in ("calls", "degraded", "prompt_tokens", "completion_tokens", "ms"):
             sums[name] += getattr(line, name)
     return call.page(
         "usage.html",
         stats=stats,
         may_see_size=call.principal.user is None,  # the folder has other users' data
-        made=in_words(stats.views),
         by_view=sorted(by_view.items()),
-        behind=max((view.lag for view in stats.views if view.view in _MAINTAINED), default=0),
-        job=call.jobs.running(call.user, "/usage"),
+        behind=max((view.lag for view in stats.views if view.view in ("messages", "notes")), default=0),
     )
 
 
+@action("/users")
 async def users(call: PageCall) -> Response:
     """List the users to choose from, for a key without a user."""
     call.principal.must_be_admin()
@@ -169,14 +132,20 @@ async def users(call: PageCall) -> Response:
     return call.page("users.html", users=matching[:_SHOWN_USERS], total=len(matching), words=words)
 
 
-_MAINTAINED = frozenset({"messages", "notes"})
-
-
-ACTIONS = (
-    PageAction("/import", import_form),
-    PageAction("/import", import_, posts=True),
-    PageAction("/maintain", maintain, posts=True),
-    PageAction("/jobs/{id}", job),
-    PageAction("/usage", usage),
-    PageAction("/users", users),
-)
+@action("/live")
+async def live(call: PageCall) -> Response:
+    """Show the newest requests; to a part of the page that has seen them all, nothing."""
+    watched = call.live
+    mark = watched.mark(call.user) if watched else ""
+    if call.is_fragment and call.text("mark") == mark:
+        return Response(status_code=204, headers=HEADERS)
+    requests = watched.of(call.user) if watched else []
+    held: dict[int, Message | None] = {}
+    for request in requests:
+        for seq in (*request.recalled, *request.searched[:SHOWN], *request.stored[-SHOWN:]):
+            if seq not in held:
+                held[seq] = await call.memory.get(seq, user=call.user)
+    template = "live_requests.html" if call.is_fragment else "live.html"
+    return call.page(
+        template, requests=requests, held=held, shown=SHOWN, mark=mark, is_on=watched is not None
+    )

@@ -11,14 +11,13 @@ from pydantic import JsonValue
 from starlette.responses import Response, StreamingResponse
 
 from zibaldone.core import AGENT, EDITOR, WRITTEN_BY, Message
-from zibaldone.engine.forgetting import Receipt
 from zibaldone.errors import InvalidInput, ZibaldoneError
 from zibaldone.importers.export import to_line
 from zibaldone.log.filters import Filter
 from zibaldone.recall.ask import Answer, Step
 from zibaldone.recall.timeline import text_of
 from zibaldone.server.problems import Problem, problem_of
-from zibaldone.server.rest.operation import Reply, RestCall, handles
+from zibaldone.server.rest.operation import RestCall, handles
 from zibaldone.server.rest.shapes import RESULTS, OutputShape
 from zibaldone.server.stepwise import stepwise
 
@@ -26,7 +25,7 @@ _EXPORT_PAGE = 500  # messages that are in memory at once
 
 
 @handles("addMessages")
-async def add(call: RestCall) -> Reply:
+async def add(call: RestCall) -> object:
     messages = call.given["messages"]
     for message in messages:
         call.principal.which_agent(_agent_in(message.metadata))
@@ -36,7 +35,7 @@ async def add(call: RestCall) -> Reply:
     stored = await call.run(messages=[message.given() for message in messages], by=call.principal.by)
     last_seq = newest[-1].seq if newest else 0
     new = len({message.seq for message in stored if message.seq > last_seq})
-    return Reply({"messages": stored, "new": new}, 201 if new else 200)
+    return {"messages": stored, "new": new}
 
 
 @handles("listMessages")
@@ -81,13 +80,8 @@ async def list_users(call: RestCall) -> object:
 @handles("exportMessages")
 async def export(call: RestCall) -> Response:
     narrowed = Filter(agent=call.principal.which_agent(call.given["agent"]))
-    page_after = partial(
-        call.memory.messages,
-        user=call.user,
-        filter=narrowed,
-        limit=_EXPORT_PAGE,
-        include_tool_traffic=True,
-    )
+    listed = partial(call.memory.messages, user=call.user, filter=narrowed, include_tool_traffic=True)
+    page_after = partial(listed, limit=_EXPORT_PAGE)
     first = await page_after(after=0)
 
     async def lines() -> AsyncIterator[str]:
@@ -100,11 +94,10 @@ async def export(call: RestCall) -> Response:
 
 
 @handles("forget")
-async def forget(call: RestCall) -> Receipt:
+async def forget(call: RestCall) -> object:
     if call.principal.agent is not None or call.principal.by is not None:
         await _check_own(call, call.user)
-    receipt: Receipt = await call.run()
-    return receipt
+    return await call.run()
 
 
 async def _check_own(call: RestCall, user: str) -> None:
@@ -117,20 +110,12 @@ async def _check_own(call: RestCall, user: str) -> None:
     own = {AGENT: who.agent, WRITTEN_BY: who.by}
     kind = "other-agent" if who.by is None else "shared-memory"
     only = "this key is for one agent's messages" if who.by is None else "here one forgets what one wrote"
-    if call.given["keep_texts"]:
-        raise Problem(403, kind, f"{only}: no texts of others")
-    if call.given["seqs"] is None:
-        raise Problem(403, kind, f"{only}: forget by seqs")
+    if call.given["keep_texts"] or call.given["seqs"] is None:
+        raise Problem(403, kind, f"{only}: forget by seqs, and without texts")
     for seq in call.given["seqs"]:
         message = await call.memory.get(seq, user=user)
         if message and any(value not in (None, message.metadata.get(name)) for name, value in own.items()):
             raise Problem(403, kind, f"{only}, not all of these")
-
-
-@handles("verifyForgotten")
-async def verify(call: RestCall) -> object:
-    seqs, texts = tuple(call.given["seqs"]), tuple(call.given["texts"])
-    return await call.memory.admin.verify(Receipt(call.user, False, seqs, (), purged=True, texts=texts))
 
 
 @handles("recall")
@@ -202,9 +187,7 @@ async def change_entry(call: RestCall) -> object:
     opened, given = call.memory.user(call.user).profile, call.given
     if [given["text"] is None, given["pinned"] is None, not given["retired"]].count(False) != 1:
         raise InvalidInput("give exactly one of text, pinned and retired")
-    entry = next((note for note in await opened.entries() if note.id == call.path["id"]), None)
-    if entry is None:
-        raise Problem(404, "no-entry", "the profile has no entry of this id")
+    entry = call.path["id"]
     if given["text"] is not None:
         return await opened.edit(entry, given["text"])
     if given["retired"]:
@@ -214,20 +197,7 @@ async def change_entry(call: RestCall) -> object:
 
 @handles("getTopic")
 async def topic(call: RestCall) -> dict[str, str]:
-    try:
-        return {"id": call.path["id"], "text": await call.run(doc_id=call.path["id"])}
-    except InvalidInput as error:
-        raise Problem(404, "no-topic", "there is no topic document of this id") from error
-
-
-@handles("editTopic")
-async def edit_topic(call: RestCall) -> object:
-    doc_id = call.path["id"]
-    documents = await call.memory.user(call.user).topics.documents()
-    if doc_id not in {document.id for document in documents}:
-        raise Problem(404, "no-topic", "there is no topic document of this id")
-    edited = await call.run(doc_id=doc_id)
-    return {"edits": len(edited.edits), "conflicts": [conflict.diff for conflict in edited.conflicts]}
+    return {"id": call.path["id"], "text": await call.run(doc_id=call.path["id"])}
 
 
 @handles("getStats")

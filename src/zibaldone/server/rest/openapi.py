@@ -13,7 +13,7 @@ from zibaldone.api.operations import Operation, Rest
 from zibaldone.server.inputs import body_shape, query_shape
 from zibaldone.server.problems import MEDIA_TYPE
 from zibaldone.server.rest.operation import ROOT
-from zibaldone.server.rest.shapes import RESULTS, ProblemJson
+from zibaldone.server.rest.shapes import PROBLEM, RESULTS
 from zibaldone.views.topics.read.agent_tools import Arguments
 
 _REF = "#/components/schemas/{model}"
@@ -67,14 +67,14 @@ def document(operations: Sequence[Operation], version: str) -> dict[str, Any]:
 
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
-    taken: dict[tuple[type[BaseModel], JsonSchemaMode], None] = {(ProblemJson, "serialization"): None}
+    taken: dict[tuple[type[BaseModel], JsonSchemaMode], None] = {(PROBLEM, "serialization"): None}
     for operation in operations:
         if body := body_shape(operation):
             taken[body, "validation"] = None
         if operation.rest and operation.rest.result:
             taken[RESULTS[operation.rest.result], "serialization"] = None
     _, made = models_json_schema(list(taken), ref_template=_REF)
-    return {_short(name): _plain(schema) for name, schema in sorted(made["$defs"].items())}
+    return {name: _plain(schema) for name, schema in sorted(made["$defs"].items())}
 
 
 def _operation(operation: Operation, rest: Rest) -> dict[str, Any]:
@@ -87,8 +87,7 @@ def _operation(operation: Operation, rest: Rest) -> dict[str, Any]:
     }
     if body := body_shape(operation):
         content = {"schema": _reference(body), "example": rest.example["body"]}
-        required = not rest.body_may_be_missing
-        described["requestBody"] = {"required": required, "content": {"application/json": content}}
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
     return described
 
 
@@ -140,16 +139,13 @@ def _not_null(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _responses(rest: Rest) -> dict[str, Any]:
-    responses: dict[str, Any] = {
-        str(status): {"description": _MEANING[status], "content": {}} for status in rest.statuses
-    }
+    content: dict[str, Any] = {}
     if rest.streams:
-        schema = {"type": "string", "description": "JSON, a line each."}
-        responses["200"]["content"][rest.streams] = {"schema": schema}
+        content[rest.streams] = {"schema": {"type": "string", "description": "JSON, a line each."}}
     if rest.result:
-        for response in responses.values():
-            response["content"]["application/json"] = {"schema": _reference(RESULTS[rest.result])}
-    problem = {MEDIA_TYPE: {"schema": _reference(ProblemJson)}}
+        content["application/json"] = {"schema": _reference(RESULTS[rest.result])}
+    responses: dict[str, Any] = {str(rest.status): {"description": _MEANING[rest.status], "content": content}}
+    problem = {MEDIA_TYPE: {"schema": _reference(PROBLEM)}}
     for status in sorted({*_ALWAYS, *(_WITH_BODY if rest.body else (400,)), *rest.problems}):
         responses[str(status)] = {"description": _MEANING[status], "content": problem}
     responses["default"] = {"description": "Any other problem.", "content": problem}
@@ -157,21 +153,15 @@ def _responses(rest: Rest) -> dict[str, Any]:
 
 
 def _reference(shape: type[BaseModel]) -> dict[str, str]:
-    return {"$ref": _REF.format(model=_short(shape.__name__))}
-
-
-def _short(name: str) -> str:
-    return re.sub(r"Json\b", "", name)
+    return {"$ref": _REF.format(model=shape.__name__)}
 
 
 def _plain(schema: Any) -> Any:
-    """Without titles, which only repeat names, and with references by short names."""
+    """Without titles, which only repeat names."""
     if isinstance(schema, dict):
         properties = schema.get("properties")
         shown = {name: _plain(value) for name, value in schema.items() if name not in ("title", "properties")}
         if properties is not None:
             shown["properties"] = {name: _plain(value) for name, value in properties.items()}
-        if "$ref" in shown:
-            shown["$ref"] = _short(shown["$ref"])
         return shown
     return [_plain(value) for value in schema] if isinstance(schema, list) else schema

@@ -40,11 +40,6 @@ class RestCall:
         """The user of the request. Raises a Problem where it names nobody, or another than the key's user."""
         return self.principal.whose(self.given.get("user"))
 
-    @property
-    def user_or_all(self) -> str | None:
-        """The user of the request, or None for all users, to a key that may name any."""
-        return None if self.principal.user is None and self.given.get("user") is None else self.user
-
     def options(self) -> dict[str, Any]:
         """The method's options; those of a key of one agent are narrowed to its messages."""
         given = dict(self.given)
@@ -59,7 +54,8 @@ class RestCall:
         options = {**self.options(), **changed}
         if self.operation.whose == "none":
             return await self.operation.bound(self.memory, None)(**options)
-        user = self.user if self.operation.whose == "user" else self.user_or_all
+        of_all = self.operation.whose == "all" and self.principal.user is None and self.given["user"] is None
+        user = None if of_all else self.user
         return await self.operation.bound(self.memory, user)(**options)
 
     async def page(self, things: str, place: Callable[[Any], object]) -> Mapping[str, object]:
@@ -70,21 +66,13 @@ class RestCall:
         return {things: page, "next": place(page[-1]) if len(listed) > limit else None}
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A result with another status than the operation's first."""
-
-    result: object
-    status: int
-
-
 Handle = Callable[[RestCall], Coroutine[Any, Any, object]]
 H = TypeVar("H", bound=Handle)
 HANDLERS: dict[str, Handle] = {}  # by the operation's name, of those that do more than call their method
 
 
 def handles(name: str) -> Callable[[H], H]:
-    """Register the function that handles an operation; it gives the result, a Reply or a Response."""
+    """Register the function that handles an operation; it gives the result, or a Response."""
 
     def register(handle: H) -> H:
         HANDLERS[name] = handle
@@ -120,10 +108,9 @@ async def answer(operation: Operation, memory: AsyncMemory, metrics: Metrics, re
         answered = await answering
     if isinstance(answered, Response):
         return answered
-    reply = answered if isinstance(answered, Reply) else Reply(answered, operation.rest.statuses[0])
-    result = {operation.rest.key: reply.result} if operation.rest.key else reply.result
+    result = {operation.rest.key: answered} if operation.rest.key else answered
     content = RESULTS[operation.rest.result].model_validate(result).model_dump_json()
-    return Response(content, status_code=reply.status, media_type="application/json")
+    return Response(content, status_code=operation.rest.status, media_type="application/json")
 
 
 def _check_shared(operation: Operation, principal: Principal) -> None:
@@ -166,8 +153,6 @@ async def _checked_body(operation: Operation, request: Request) -> InputShape | 
     if shape is None:
         return None
     raw = await request.body()
-    if not raw and operation.rest and operation.rest.body_may_be_missing:
-        return shape()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Problem(415, "unsupported-media-type", "send JSON, with Content-Type: application/json")

@@ -1,7 +1,4 @@
-"""The JSON that REST gives, as pydantic models made from the library's own dataclasses.
-
-The OpenAPI document is made of them; its names are those here without "Json".
-"""
+"""The JSON that REST gives, as pydantic models made from the library's own dataclasses."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from zibaldone.core import Citation, Evidence, Message, Outdated
 from zibaldone.engine.forgetting import Receipt, Removed
 from zibaldone.engine.inspection import Stats, ViewStats
 from zibaldone.engine.maintenance import Behind, Maintained
-from zibaldone.engine.verification.receipts import Leftover, LookedAt, Verification
 from zibaldone.log import Session
 from zibaldone.log.audit import AuditEntry
 from zibaldone.log.grants import Grant
@@ -57,7 +53,7 @@ def _shape(name: str, of: type[Any] | None, doc: str, names: str, /, **differing
         if declared is None:
             declared = hints[field] if field in hints else get_type_hints(getattr(of, field).fget)["return"]
         fields[field] = (_as_json(declared), Field(description=description))
-    RESULTS[name] = _make(f"{name}Json", __base__=OutputShape, __doc__=doc, **fields)
+    RESULTS[name] = _make(name, __base__=OutputShape, __doc__=doc, **fields)
     if of is not None:
         _MADE.setdefault(of, RESULTS[name])
 
@@ -136,13 +132,6 @@ _shape("AuditEntry", AuditEntry, "One thing that was done with a user's memory."
        "user number time action operation door key count", number="Rises by one per user.")
 _shape("Audit", None, "Who read, wrote and forgot, in the order of time.", "entries",
        entries=list[AuditEntry])
-_shape("LookedAt", LookedAt, "A table, a file or an object of a bucket that was looked through.",
-       "kind name rows bytes")
-_shape("Leftover", Leftover, "Something that should be gone.", "kind where words")
-_shape("Verification", Verification, "What was looked at, and what was found.",
-       "ok user time texts looked_for excused too_short purge_is_due looked_at leftovers",
-       excused="Of those, how many are in messages that are still there.",
-       too_short="Texts of less than 8 bytes, which were not looked for.")
 _shape("ViewStats", ViewStats, "What one view holds.", "view counts lag",
        lag="Messages that it has not read yet.")
 _shape("Stats", Stats, "What a memory holds.", "user users messages sessions views bytes_on_disk",
@@ -161,9 +150,6 @@ _shape("TopicLine", CatalogueLine, "A topic document before it is opened.", "id 
 _shape("Topics", None, "All topic documents but the one that is not filed yet.", "topics",
        topics=list[CatalogueLine])
 _shape("Topic", None, "A topic document, as Markdown.", "id text", id=str, text=str)
-_shape("TopicEdited", None, "What became of an edit.", "edits conflicts",
-       edits=(int, "Stored; 0 when there was nothing to change."),
-       conflicts=(list[str], "What changed meanwhile, as differences; then nothing was stored."))
 _shape("Semantic", Semantic, "A fact, and who says so.", "id text seqs time")
 _shape("Theme", Theme, "Facts that belong together.", "id name near start end semantics")
 _shape("Themes", None, "All themes, in the order in which they began.", "themes", themes=list[Theme])
@@ -174,19 +160,24 @@ _shape("Timeline", None, "Dated lines in the order of time.", "text lines",
 # fmt: on
 
 
-class FaultJson(OutputShape):
+class Fault(OutputShape):
     """A fault in a request, and its place."""
 
     at: str
     detail: str
 
 
-class ProblemJson(OutputShape):
-    """A problem (RFC 9457)."""
-
+class _AnyMembers(OutputShape):
     model_config = ConfigDict(extra="allow")
-    type: str = Field(description="urn:zibaldone:problem: and a name that stays.")
-    title: str
-    status: int
-    detail: str
-    errors: list[FaultJson] | None = None
+
+
+PROBLEM: type[OutputShape] = _make(
+    "Problem",
+    __base__=_AnyMembers,
+    __doc__="A problem (RFC 9457).",
+    type=(str, Field(description="urn:zibaldone:problem: and a name that stays.")),
+    title=(str, ...),
+    status=(int, ...),
+    detail=(str, ...),
+    errors=(list[Fault] | None, None),
+)

@@ -44,10 +44,9 @@ def generating(options: Mapping[str, Any], max_new_tokens: int | None) -> dict[s
     return {**own, **options} if config is not None else {**own, "do_sample": False, **options}
 
 
-def attaching(model: object, *, config: object, form: object, cache_bytes: int) -> None:
+def attaching(model: object, *, config: object, form: object) -> None:
     """Raises InvalidInput for arguments that a model cannot be attached with; None stands for a default."""
     option("config", config, MemArt)
     option("format", form, TurnFormat)
-    count("cache_bytes", cache_bytes, least=0)
     if not isinstance(model, PreTrainedModel) or not model.can_generate():
         raise InvalidInput(f"model must be a causal language model of Transformers, not {shown(type(model))}")

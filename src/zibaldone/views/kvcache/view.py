@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -18,15 +18,11 @@ from zibaldone.search.ranker import Explanation
 from zibaldone.storage.database import Database
 from zibaldone.views.base import Counted, Generation, PrepareContext, Retrieved, TakeSnapshot
 from zibaldone.views.kvcache.config import MemArt
-from zibaldone.views.kvcache.model.attention_hooks import Raw
 from zibaldone.views.kvcache.model.encoding import BlockDraft, Encoder, SessionChain
-from zibaldone.views.kvcache.model.turns import TurnPiece, pieces
+from zibaldone.views.kvcache.model.turns import pieces
 from zibaldone.views.kvcache.retrieve.fetching import Fetcher
-from zibaldone.views.kvcache.retrieve.index import Indexes
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.block_cache import BlockCache
-from zibaldone.views.kvcache.storage.block_files import checksum, remove
-from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader, read_again
+from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool, PoolReader
 from zibaldone.views.kvcache.storage.store import KVStore
 
 _BATCH_MESSAGES = 64
@@ -36,11 +32,10 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PreparedBlocks:
-    """Blocks of a batch of messages, before they have slots."""
+    """Blocks of a batch of messages, before they have numbers."""
 
     drafts: tuple[BlockDraft, ...]
     replaced: tuple[int, ...] = ()  # numbers of blocks that grew (align="grid")
-    attended: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # by seq, what was recalled for it
 
 
 class KVView(KVStore):
@@ -55,16 +50,11 @@ class KVView(KVStore):
         root: Path,
         encoder: Encoder,
         fingerprint: str,
-        cache_bytes: int,
     ) -> None:
-        """`cache_bytes` of blocks stay on the model's device."""
         super().__init__(root)
         self.encoder, self.fingerprint = encoder, fingerprint
         self.model_lock = encoder.tap.lock  # one forward pass at a time, whoever's
-        self.cache = BlockCache(encoder.tap.device, cache_bytes)
-        self.fetcher = Fetcher(self, encoder, self.cache)
-        self.indexes = Indexes(self, encoder.tap.device)
-        self._seen_deletions: dict[str, int] = {}
+        self.fetcher = Fetcher(self, encoder)
         self._damaged: set[str] = set()  # users of whom something was found damaged
 
     @property
@@ -101,21 +91,19 @@ class KVView(KVStore):
         seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: PreparedBlocks,
     ) -> None:
-        """Append to the pool (Algorithm 1, lines 7-8): bytes into free slots, then their rows."""
+        """Append to the pool (Algorithm 1, lines 7-8): bytes into new files, then their rows."""
         pool = self._opened(connection, generation)
-        slots = manifest.take_slots(connection, generation, len(prepared.drafts))
         old = manifest.fetch(connection, generation, prepared.replaced)
         manifest.remove(connection, generation, list(old.values()))
         if old:  # whoever holds an index has blocks that are no more
             log.touch(connection, generation.user, deleted=True)
         given = manifest.reserve_numbers(connection, pool, len(prepared.drafts))
-        made = [
-            (KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us), draft)
-            for number, draft in zip(given, prepared.drafts, strict=True)
-        ]
-        manifest.add(connection, generation, self._written(connection, pool, made, slots))
-        for seq, attended in prepared.attended.items():
-            manifest.add_attended(connection, generation, [seq], attended)
+        blocks, boxes = [], {}
+        for number, draft in zip(given, prepared.drafts, strict=True):
+            block = KVBlock(number, draft.session, draft.segment, draft.tile, draft.time_us)
+            blocks.append(self.write(generation, block, draft.payload))
+            boxes[number] = draft.boxes
+        manifest.add(connection, generation, blocks, boxes)
 
     def retrieve(self, take_snapshot: TakeSnapshot, question: Question) -> Retrieved:  # noqa: ARG002
         """Retrieve nothing, and say so: keys are no text, and the messages view has the same messages."""
@@ -131,22 +119,7 @@ class KVView(KVStore):
                 f" setting ({generation.fingerprint}), not by this one ({self.fingerprint}): remember() makes"
                 " them anew"
             )
-        user = generation.user
-        deletions = log.state(connection, user).deletions
-        if self._seen_deletions.get(user, deletions) != deletions:  # another process may have forgotten
-            self.cache.drop(user)
-        self._seen_deletions[user] = deletions
         return manifest.pool(connection, generation)
-
-    def refresh(self, database: Database, user: str, generation: Generation | None) -> None:
-        """Overwrite forgotten bytes and empty the caches.
-
-        What had seen what is gone is encoded anew by `housekeep`: nobody who forgets waits for a model.
-        """
-        self.cache.drop(user)
-        with database.read(user) as connection:
-            self.indexes.drop(user, log.state(connection, user))
-        super().refresh(database, user, generation)
 
     def housekeep(
         self,
@@ -171,14 +144,12 @@ class KVView(KVStore):
         return bool(manifest.unmade(connection, generation))
 
     def heal(self, database: Database, user: str) -> int:
-        """Release blocks whose bytes, boxes or keys are damaged, to be encoded again; returns how many."""
+        """Release blocks whose bytes are damaged, to be encoded again; returns how many."""
         with database.write() as connection:
             damaged = 0
             for pool in manifest.pools(connection, user):
-                for block, _ in self.damaged(connection, pool):
-                    manifest.erase(connection, pool.generation, [block.slot or 0], [block.number - 1])
-                    unmade = replace(block, slot=None, crc=None, boxes_crc=None)
-                    manifest.set_slot(connection, pool.generation, unmade)
+                for block in self.damaged(connection, pool.generation):
+                    manifest.set_keys(connection, pool.generation, block.number, None)
                     damaged += 1
             if damaged:
                 log.touch(connection, user, deleted=True)
@@ -198,67 +169,24 @@ class KVView(KVStore):
         return disagreements
 
     def close(self) -> None:
-        """Stop the reader threads and detach from the model."""
-        self.cache.close()
+        """Detach from the model."""
         self.encoder.tap.detach()
-
-    def continued(
-        self,
-        reader: PoolReader | None,
-        session: str,
-        messages: Sequence[tuple[Message, Raw, Sequence[int]]],
-        attended: Iterable[int],
-    ) -> PreparedBlocks:
-        """Blocks of messages whose keys a generation has computed, without encoding them again.
-
-        `attended` are the messages that were selected for it.
-        """
-        chain = self._chain(reader, self.config.stream_of(session))
-        for message, raw, ids in messages:
-            assert message.time is not None
-            chain.extend(TurnPiece(message.seq, tuple(ids)), to_us(message.time), raw)
-        seen = tuple(sorted(set(attended)))
-        return replace(prepared_of([chain]), attended={message.seq: seen for message, _, _ in messages})
 
     def _chain(self, reader: PoolReader | None, stream: str) -> SessionChain:
         """The end of the stream's newest segment, where it goes on."""
         if reader is None:
             return SessionChain(self.encoder, stream)
-        return read_again(lambda: self.fetcher.chain(reader, stream))
+        return self.fetcher.chain(reader, stream)
 
     def _opened(self, connection: Connection, generation: Generation) -> Pool:
-        """The generation's pool, created if there is none.
-
-        What an earlier generation of this number has left goes first: its files were to be removed, and with
-        their rows went what says which places in them to overwrite.
-        """
+        """The generation's pool, created if there is none."""
         pool = manifest.pool(connection, generation)
         if pool is not None:
             return pool
-        made = Pool(
-            replace(generation, cursor=0), self.encoder.layout, self.encoder.layers, self.config.align
-        )
-        remove(self.files(made).folder)
+        encoder = self.encoder
+        made = Pool(replace(generation, cursor=0), encoder.layout, self.config.align)
         manifest.open_pool(connection, made)
         return made
-
-    def _written(
-        self,
-        connection: Connection,
-        pool: Pool,
-        made: Sequence[tuple[KVBlock, BlockDraft]],
-        slots: Sequence[int],
-    ) -> list[KVBlock]:
-        """Write the blocks' bytes into these slots; returns the blocks with slots and checksums."""
-        self.files(pool).write(
-            {slot: draft.payload for slot, (_, draft) in zip(slots, made, strict=True)},
-            {block.number - 1: draft.boxes for block, draft in made},
-            self.unsettled(connection, pool),
-        )
-        return [
-            replace(block, slot=slot, crc=checksum(draft.payload), boxes_crc=checksum(b"".join(draft.boxes)))
-            for slot, (block, draft) in zip(slots, made, strict=True)
-        ]
 
     def _remake(self, database: Database, generation: Generation) -> None:
         """Encode blocks that lost their keys to forgetting, and store them."""
@@ -270,15 +198,17 @@ class KVView(KVStore):
             if pool is None or not rows:
                 return
             with self.model_lock:
-                made = self.fetcher.remake(pool, rows)
+                chain = self.fetcher.follow(pool, rows)
+            drafts = {draft.tile.position: draft for draft in chain.drafts}
+            made = [(block, drafts[block.tile.position]) for block in rows if block.crc is None]
             with database.write() as connection:
-                now = manifest.fetch(connection, generation, [block.number for block, _, _ in made])
-                same = [(block, draft) for block, draft, _ in made if now.get(block.number) == block]
+                now = manifest.fetch(connection, generation, [block.number for block, _ in made])
+                same = [(block, draft) for block, draft in made if now.get(block.number) == block]
                 if not same:
                     return  # somebody else did, or something was forgotten: the next housekeep goes on
-                slots = manifest.take_slots(connection, generation, len(same))
-                for block in self._written(connection, pool, same, slots):
-                    manifest.set_slot(connection, generation, block)
+                for block, draft in same:
+                    crc = self.write(generation, block, draft.payload).crc
+                    manifest.set_keys(connection, generation, block.number, crc, draft.boxes)
                 log.touch(connection, generation.user, deleted=True)
 
 

@@ -7,16 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zibaldone.views.kvcache.generate.generation import Generated, answer_ids, generate, likelihood
-from zibaldone.views.kvcache.generate.selection import (
-    Cited,
-    LayeredMemory,
-    SelectedMemory,
-    Sought,
-    cited,
-    select_memory,
-    seqs_of,
-)
+from zibaldone.views.kvcache.generate.generation import answer_ids, generate, likelihood
+from zibaldone.views.kvcache.generate.selection import Cited, Sought, cited, select_memory, seqs_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.storage.manifest import PoolReader
 from zibaldone.views.kvcache.view import KVView
@@ -58,15 +50,6 @@ class AnswerScore:
         return self.log_probability / self.tokens
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerMade:
-    """An answer, its memory, and the tokens and keys of its generation."""
-
-    answer: KVAnswer
-    memory: SelectedMemory | LayeredMemory
-    generated: Generated
-
-
 def answer(
     view: KVView,
     reader: PoolReader | None,
@@ -74,24 +57,20 @@ def answer(
     user: str,
     sought: Sought,
     options: Mapping[str, Any],
-    *,
-    catch: bool = False,
-) -> AnswerMade:
-    """Answer a question with its memory; `catch` keeps the keys, unless each layer has its own memory."""
+) -> KVAnswer:
+    """Answer a question with its memory."""
     began = time.perf_counter()
     memory = select_memory(view, reader, index, sought)
-    catch = catch and isinstance(memory, SelectedMemory)
-    done = generate(view.encoder, memory, catch=catch, options=options)
+    ids = generate(view.encoder, memory.prefilled(view.encoder), options)
     ms = (time.perf_counter() - began) * 1000
-    made = KVAnswer(
-        str(view.encoder.tokenizer.decode(list(done.ids), skip_special_tokens=True)).strip(),
+    return KVAnswer(
+        str(view.encoder.tokenizer.decode(list(ids), skip_special_tokens=True)).strip(),
         tuple(block.number for block in memory.blocks),
         cited(reader, user, seqs_of(memory.blocks)),
-        done.prefill_tokens,
+        len(memory.ids),
         memory.kv_tokens,
         KVTrace(ms, memory.recent_tokens),
     )
-    return AnswerMade(made, memory, done)
 
 
 def score(
@@ -100,6 +79,6 @@ def score(
     """Score how likely an answer (`words`) is, with the memory that its question selects."""
     gold = answer_ids(view.encoder, words, sought.now)
     memory = select_memory(view, reader, index, sought)
-    logs = likelihood(view.encoder, memory, gold)
+    logs = likelihood(view.encoder, memory.prefilled(view.encoder, len(gold)), gold)
     seen = cited(reader, user, seqs_of(memory.blocks))
     return AnswerScore(logs, len(gold), seen, len(memory.ids), memory.kv_tokens)

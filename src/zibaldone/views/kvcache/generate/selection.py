@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from zibaldone import log
-from zibaldone.views.kvcache.generate.generation import LayeredPrompt, PromptContext, room_for
-from zibaldone.views.kvcache.model.attention_hooks import RawKV
-from zibaldone.views.kvcache.model.encoding import cut
-from zibaldone.views.kvcache.model.turns import QuestionTokens, question_of
+from zibaldone.views.kvcache.generate.generation import Prefilled, behind, behind_layers, room_for
+from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
+from zibaldone.views.kvcache.model.encoding import Encoder, cut
+from zibaldone.views.kvcache.model.turns import question_of
 from zibaldone.views.kvcache.retrieve.index import Index
 from zibaldone.views.kvcache.retrieve.scoring import aggregate, box_scores
 from zibaldone.views.kvcache.storage import manifest
@@ -49,7 +49,7 @@ class Cited:
 class TurnSelection:
     """The blocks that are to stand before one question, before their keys are at hand."""
 
-    question: QuestionTokens
+    ids: tuple[int, ...]  # of the question
     blocks: tuple[KVBlock, ...] = ()  # in the order of the log
     newest: tuple[KVBlock, ...] = ()  # right before the question
 
@@ -59,11 +59,22 @@ class TurnSelection:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectedMemory(PromptContext):
-    """A selection with its keys: the same for all layers."""
+class SelectedMemory:
+    """A question with its memory, the same for all layers."""
 
+    ids: tuple[int, ...]  # of the question
+    raw: tuple[Raw, ...] = ()  # of chosen blocks and newest turns, without the pinned prefix
     blocks: tuple[KVBlock, ...] = ()
     recent_tokens: int = 0  # of the newest turns among these
+
+    @property
+    def kv_tokens(self) -> int:
+        """Tokens that are not computed again, without the prefix."""
+        return sum(raw[0].tokens for raw in self.raw)
+
+    def prefilled(self, encoder: Encoder, answer_tokens: int = 0) -> Prefilled:
+        """The memory in a cache that is to hold the question and `answer_tokens` more."""
+        return behind(encoder, self.raw, self.ids, answer_tokens)
 
 
 def select_memory(
@@ -75,13 +86,13 @@ def select_memory(
             memory = LayeredMemory(view, reader, index, sought)
             if memory.kv_tokens > 0:
                 return memory
-        ids = select(view, None, sought).question.ids
+        ids = select(view, None, sought).ids
         return SelectedMemory(ids, (view.encoder.prefix,) if view.encoder.prefix else ())
     selection = select(view, reader, sought)
     if reader is None:
-        return SelectedMemory(selection.question.ids)
+        return SelectedMemory(selection.ids)
     return SelectedMemory(
-        selection.question.ids,
+        selection.ids,
         view.fetcher.fetch(reader, selection.shown),
         selection.shown,
         sum(block.tokens for block in selection.newest),
@@ -91,10 +102,10 @@ def select_memory(
 def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelection:
     """Select whole turns by text. Raises InvalidInput as `select_memory` does."""
     encoder, config = view.encoder, view.config
-    question = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
-    room = room_for(encoder, question.ids, sought.max_new_tokens)
+    ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
+    room = room_for(encoder, ids, sought.max_new_tokens)
     if reader is None:
-        return TurnSelection(question)
+        return TurnSelection(ids)
     budget = min(sought.budget_tokens, room)
     most = min(config.recent_tokens, budget)
     newest: tuple[KVBlock, ...] = ()
@@ -105,7 +116,7 @@ def select(view: KVView, reader: PoolReader | None, sought: Sought) -> TurnSelec
     left = budget - sum(block.tokens for block in newest)
     standing = seqs_of(newest)
     others = [turns[seq] for seq in ranked if seq in turns and seq not in standing]
-    return TurnSelection(question, _fitting(others, left), newest)
+    return TurnSelection(ids, _fitting(others, left), newest)
 
 
 def _last_turns(blocks: Sequence[KVBlock], tokens: int) -> tuple[KVBlock, ...]:
@@ -155,25 +166,30 @@ def cited(reader: PoolReader | None, user: str, seqs: Sequence[int]) -> tuple[Ci
     )
 
 
-class LayeredMemory(LayeredPrompt):
-    """A prompt whose layers choose among a pool's blocks, and the blocks that they have chosen so far."""
+class LayeredMemory:
+    """A question whose layers choose among a pool's blocks, and the blocks that they have chosen so far."""
 
     def __init__(self, view: KVView, reader: PoolReader, index: Index, sought: Sought) -> None:
         encoder = view.encoder
         self._view, self._reader, self._index = view, reader, index
-        ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now).ids
+        self.ids = question_of(encoder.tokenizer, encoder.form, sought.query, sought.now)
         # Nothing is pinned: the prefix takes room where a layer chooses block 0.
-        room = room_for(encoder, ids, sought.max_new_tokens) + len(encoder.prefix_ids)
+        room = room_for(encoder, self.ids, sought.max_new_tokens) + len(encoder.prefix_ids)
         in_all = sum(block.tokens for block in index.blocks)
         # The same for all layers, so that one mask serves all; a layer's last block gives what is left.
-        super().__init__(ids, min(sought.budget_tokens, in_all, room), self._choose)
+        self.kv_tokens = min(sought.budget_tokens, in_all, room)
         self.recent_tokens = 0
         self._used: dict[int, KVBlock] = {}
+        self._raw: dict[int, Raw] = {}  # by block, read once for all layers
 
     @property
     def blocks(self) -> list[KVBlock]:
         """Blocks that any layer has chosen, in the order of the log."""
         return sorted(self._used.values(), key=lambda block: block.chronological)
+
+    def prefilled(self, encoder: Encoder, answer_tokens: int = 0) -> Prefilled:  # noqa: ARG002
+        """The question, read, behind what each layer chose."""
+        return behind_layers(encoder, self.ids, self.kv_tokens, self._choose)
 
     def _choose(self, layer: int, queries: Tensor) -> RawKV:
         """Retrieve(Q, CompK) of Algorithm 1: a layer's blocks for its raw queries (heads, tokens, dim).
@@ -193,10 +209,14 @@ class LayeredMemory(LayeredPrompt):
             left -= taken[-1].tokens
         last = taken[-1]
         taken.sort(key=lambda block: block.chronological)
-        fetched = view.fetcher.fetch(self._reader, taken)
+        new = [block for block in taken if block.number not in self._raw]
+        fetched = view.fetcher.fetch(self._reader, new)
+        self._raw |= {block.number: raw for block, raw in zip(new, fetched, strict=True)}
         parts = [
-            cut((raw[layer],), 0, block.tokens + min(left, 0) if block is last else None)[0]
-            for block, raw in zip(taken, fetched, strict=True)
+            cut((self._raw[block.number][layer],), 0, block.tokens + min(left, 0) if block is last else None)[
+                0
+            ]
+            for block in taken
         ]
         self._used.update({block.number: block for block in taken})
         keys = torch.cat([part.keys for part in parts], dim=-2)

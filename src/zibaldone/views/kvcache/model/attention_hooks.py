@@ -255,15 +255,11 @@ class Tap:
         if not tokens:
             return cache
         positions = torch.arange(start, start + tokens)
-        shared: dict[tuple[int, str], tuple[Tensor, Tensor]] = {}
-        for index, layer in enumerate(self._layers):
+        for index in range(len(self._layers)):
             device = self.layer_device(index)
             keys = torch.cat([part[index].keys.to(device) for part in parts], dim=-2)[None]
             values = torch.cat([part[index].values.to(device) for part in parts], dim=-2)[None]
-            key = (id(layer.rotary), f"{device}{layer.extra_args}{layer.extra_kwargs}")
-            if key not in shared:
-                shared[key] = self.tables(index, positions, max(final, start + tokens))
-            rotated = layer.rotation.apply(keys, *shared[key])
+            rotated = self.rotate(index, keys, positions, max(final, start + tokens))
             if raw:
                 DynamicLayer.update(cache.layers[index], rotated, values)
             else:

@@ -36,22 +36,22 @@ from zibaldone.views.kvcache.model.turns import (
     tokens_of,
 )
 from zibaldone.views.kvcache.retrieve.scoring import bounding_box
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
 from zibaldone.views.kvcache.storage.codec import decode, encode
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _FORWARD_TOKENS = 512  # of a long turn at a time
 
 
 @dataclass(frozen=True, slots=True)
 class BlockDraft:
-    """A block's bytes, before it has a slot."""
+    """A block's bytes, before it has a number."""
 
     session: str
     segment: int
     tile: Tile
     time_us: int
     payload: bytes
-    boxes: tuple[bytes, ...]  # by kept layer
+    boxes: bytes  # of all layers; empty where text selects
 
 
 def joined(parts: Sequence[Raw]) -> Raw:
@@ -78,8 +78,6 @@ class Encoder:
 
     def __init__(self, tap: Tap, tokenizer: Any, form: TurnFormat, config: MemArt) -> None:
         self.tap, self.tokenizer, self.form, self.config = tap, tokenizer, form, config
-        # Whose boxes are kept: text needs none.
-        self.layers = () if config.whole_turns else tuple(range(len(tap.shapes)))
         self.is_closing = False
         self.window = window_of(tap.model.config)
         bos = getattr(tokenizer, "bos_token_id", None)
@@ -156,8 +154,9 @@ class Encoder:
         """A block of these tokens with its boxes (line 8), and its keys and values as read back."""
         payload = encode(raw, self.layout)
         back = raw if self.layout.codec == "native" else decode(payload, len(tile.ids), self.layout)
-        boxes = (bounding_box(back[layer].keys).contiguous() for layer in self.layers)
-        box_bytes = tuple(box.view(torch.uint8).numpy().tobytes() for box in boxes)
+        # Text needs no boxes.
+        boxes = () if self.config.whole_turns else (bounding_box(kv.keys).contiguous() for kv in back)
+        box_bytes = b"".join(box.view(torch.uint8).numpy().tobytes() for box in boxes)
         return BlockDraft(session, segment, tile, time_us, payload, box_bytes), back
 
 
@@ -172,21 +171,25 @@ class SessionChain:
         self._context: Raw | None = None  # the last tokens of the segment, as many as are needed
         self._tail: tuple[int | None, Tile, int] | None = None  # see `_unfinished`
 
-    def resume(self, position: int, parts: Sequence[Raw], last: tuple[int, Tile, int]) -> None:
-        """Go on at this position behind these tokens; `last` is (number, tile, time) of the last block."""
+    def resume(self, position: int, parts: Sequence[Raw]) -> None:
+        """Go on at this position behind these tokens."""
         self.position = position
         self._see(parts)
-        self._tail = self._unfinished(*last)
 
-    def extend(self, piece: TurnPiece, time_us: int, raw: Raw | None = None) -> None:
-        """Make a piece's blocks. `raw` gives its keys and values, if a generation has computed them."""
+    def stored(self, number: int, tile: Tile, time_us: int) -> None:
+        """Take what was made so far as stored; the last block is this."""
+        self.drafts.clear()
+        self._tail = self._unfinished(number, tile, time_us)
+
+    def extend(self, piece: TurnPiece, time_us: int) -> None:
+        """Make a piece's blocks."""
         leading = self.encoder.leading
         if leading and not self.segment and not self.position and piece.seq != PREFIX:
-            self.extend(TurnPiece(PREFIX, leading), time_us, self.encoder.prefix)
+            self.extend(TurnPiece(PREFIX, leading), time_us)
         begun = self.position - (0 if self.segment else len(leading))
         if begun > 0 and begun + len(piece.ids) > self.encoder.segment_tokens:
             self.segment, self.position, self._context, self._tail = self.segment + 1, 0, None, None
-        whole = self.made(piece) if raw is None else raw
+        whole = self.encoder.encode(piece.ids, self._context, self.segment)
         stream, start, first_us = [piece], self.position, time_us
         if self._tail is not None:
             assert self._context is not None
@@ -218,10 +221,6 @@ class SessionChain:
         config = self.encoder.config
         runs_on = config.align == "grid" and len(tile.ids) < config.block_tokens
         return (number, tile, time_us) if runs_on else None
-
-    def made(self, piece: TurnPiece) -> Raw:
-        """Keys and values of a piece, behind the context."""
-        return self.encoder.encode(piece.ids, self._context, self.segment)
 
     def _see(self, parts: Sequence[Raw]) -> None:
         """Append to the context that the next turn can see, and cut it to what is needed."""
@@ -271,12 +270,12 @@ def of_tokenizer(tokenizer: Any) -> str:
 
 def of_format(form: TurnFormat) -> str:
     """Digest of how turns are written."""
-    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.answer_end, form.pinned)
+    words = (*map(form.turn, _SAMPLES), form.ask(_TIME), form.pinned)
     return blake2b(repr(words).encode(), digest_size=8).hexdigest()
 
 
-def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt, layers: tuple[int, ...]) -> str:
-    """All that stored keys depend on, with the layers whose boxes are kept and the library's version."""
+def fingerprint(model: str, tokenizer: Any, form: TurnFormat, config: MemArt) -> str:
+    """All that stored keys depend on, with the library's version."""
     library = ".".join(transformers.__version__.split(".")[:2])
     parts = (_VERSION, model, of_tokenizer(tokenizer), of_format(form), config.stored, library)
-    return "/".join([*(str(part) for part in parts), ",".join(str(layer) for layer in layers)])
+    return "/".join(str(part) for part in parts)

@@ -61,20 +61,11 @@ def window_of(config: Any) -> int:
 
 def why_not_all(model: Any, rotary: int) -> str:
     """Reason why only `rotary` of a model's layers are handed rotary tables and a cache."""
-    name, text = type(model).__name__, model.config.get_text_config(decoder=True)
-    if rotary:
-        return (
-            f"only {rotary} of the {text.num_hidden_layers} layers of {name} have rotary attention with a"
-            " cache: the others keep a state that cannot be cut into blocks, or have no positions to take out"
-        )
-    if getattr(text, "rotary_dim", None):
-        return (
-            f"the attention layers of {name} make their rotary tables themselves: positions can only be taken"
-            " out of layers that are handed (cos, sin)"
-        )
+    text = model.config.get_text_config(decoder=True)
     return (
-        f"{name} has no rotary positions, but learned ones, or biases by distance (ALiBi): its keys cannot be"
-        " moved to other places"
+        f"only {rotary} of the {text.num_hidden_layers} layers of {type(model).__name__} are handed rotary"
+        " tables and a cache: the others have learned positions, biases by distance (ALiBi), a state that"
+        " cannot be cut into blocks, or tables that they make themselves"
     )
 
 
@@ -214,19 +205,12 @@ class Rotation:
     sign: Tensor  # (r,) +1 or -1
     frequency: Tensor  # (r,) int64: where in the last dimension of cos and sin
     wide: bool  # computed in float32, as some families do
-    halves: bool  # all dimensions, the first half against the second: the common case has a short cut
 
     def apply(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Put `x` (batch, heads, tokens, dim) at the positions of cos and sin, (batch, tokens, ...) each."""
         if not len(self.dims):
             return x
         cos, sin = cos.unsqueeze(1), sin.unsqueeze(1)
-        if self.halves:
-            first, second = x.chunk(2, dim=-1)
-            turned = torch.cat((-second, first), dim=-1)
-            if self.wide:
-                return (x.float() * cos + turned.float() * sin).to(x.dtype)
-            return (x * cos + turned * sin).to(x.dtype)
         cos, sin = cos[..., self.frequency], sin[..., self.frequency]
         own, other = x[..., self.dims], x[..., self.partner] * self.sign.to(x.dtype)
         if self.wide:
@@ -258,19 +242,10 @@ def probe(keys: Keys, cos: Tensor, sin: Tensor) -> Rotation:
     ratio = torch.where(live[dims], by_cos, by_sin)
     frequency = (ratio - 2).round().long().clamp(0, cos.shape[-1] - 1)
     real = keys(cos, sin)
-    dim = real.shape[-1]
-    half = dim // 2
-    everything = torch.arange(dim, device=dims.device)
-    halves = (
-        len(dims) == dim == cos.shape[-1]
-        and torch.equal(frequency, everything)
-        and torch.equal(partner, (everything + half) % dim)
-        and torch.equal(sign, torch.where(everything < half, -1.0, 1.0))
-    )
     best: tuple[float, Rotation] | None = None
     raw = keys(ones, zeros)
     for wide in (False, True):
-        rotation = Rotation(dims, partner, sign, frequency, wide, bool(halves))
+        rotation = Rotation(dims, partner, sign, frequency, wide)
         error = (rotation.apply(raw, cos, sin).float() - real.float()).abs().max().item()
         if best is None or error < best[0]:
             best = error, rotation

@@ -18,7 +18,6 @@ class TurnFormat:
 
     turn: Callable[[Message], str]  # a whole message, with all that marks its beginning and end
     ask: Callable[[datetime], str]  # what makes the model answer now: the head of its own turn
-    answer_end: str  # what closes the model's answer, so that it is a turn like the others
     pinned: str = ""  # after the first token: the system prompt; never searched, always there
 
 
@@ -31,7 +30,6 @@ def plain(system: str = "") -> TurnFormat:
     return TurnFormat(
         turn=lambda message: f"{message.speaker}{date(message.time)}: {message.content}\n",
         ask=lambda now: f"assistant{date(now)}:",
-        answer_end="\n",
         pinned=f"{system}\n" if system else "",
     )
 
@@ -68,13 +66,11 @@ def chat(tokenizer: Any, system: str = "") -> TurnFormat:
         return added("assistant" if message.role == "assistant" else "user", f"{date}{name}{message.content}")
 
     head = added("user", "x", ask=True).removeprefix(added("user", "x"))
-    whole = added("assistant", "y")
-    closing = whole[len(head) + 1 :] if whole.startswith(f"{head}y") else "\n"
     first = [{"role": "user", "content": "x"}]
     opening = written([{"role": "system", "content": system}, *first] if system else first)
     pinned = opening.removesuffix(added("user", "x"))  # a template's own system prompt, where none is given
     bos = getattr(tokenizer, "bos_token", None)
-    return TurnFormat(turn, lambda _: head, closing, pinned.removeprefix(bos) if bos else pinned)
+    return TurnFormat(turn, lambda _: head, pinned.removeprefix(bos) if bos else pinned)
 
 
 PREFIX = 0  # where the seq of a message would stand: tokens of the pinned prefix, in block 0
@@ -107,22 +103,10 @@ def tokens_of(tokenizer: Any, text: str) -> tuple[int, ...]:
     return tuple(int(i) for i in tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionTokens:
-    """A question as tokens, and the head of its answer."""
-
-    turn: tuple[int, ...]
-    head: tuple[int, ...]
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        return self.turn + self.head
-
-
-def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> QuestionTokens:
+def question_of(tokenizer: Any, form: TurnFormat, text: str, now: datetime) -> tuple[int, ...]:
     """Tokens of a question as it will stand a turn later, and of the head of its answer."""
     turn = tokens_of(tokenizer, form.turn(Message(text, time=now)))
-    return QuestionTokens(turn, tokens_of(tokenizer, form.ask(now)))
+    return turn + tokens_of(tokenizer, form.ask(now))
 
 
 def pieces(seq: int, ids: Sequence[int], most: int) -> Iterator[TurnPiece]:

@@ -6,7 +6,6 @@ once: of each layer the rotation that was found by probing it, and the frequenci
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -14,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from zibaldone.errors import ForeignKV, StorageUnusable, UnsupportedModel
@@ -23,7 +20,6 @@ from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
 from zibaldone.views.kvcache.model.encoding import Encoder
 from zibaldone.views.kvcache.model.inspection import Rotation
 
-_FORMAT = "zibaldone-model-card-1"
 _SLACK = 1e-4  # by which tables made of frequencies may differ from the model's own, in float32
 _PROBED = (0, 1, 2, 7, 60, 511)  # positions
 _ROTATION = ("dims", "partner", "sign", "frequency")
@@ -61,7 +57,7 @@ class CardLayer:
     key_dim: int
 
     def rotate(self, keys: Tensor, positions: Tensor) -> Tensor:
-        """Rotate raw keys (layers alike, heads, tokens, key_dim) to these positions.
+        """Rotate raw keys (1, heads, tokens, key_dim) to these positions.
 
         The tables are of the keys' dtype.
         """
@@ -73,13 +69,6 @@ class CardLayer:
         rotation = {name: getattr(self.rotation, name).to(device) for name in _ROTATION}
         frequencies = replace(self.frequencies, radians=self.frequencies.radians.to(device))
         return replace(self, rotation=replace(self.rotation, **rotation), frequencies=frequencies)
-
-    @property
-    def alike(self) -> tuple[object, ...]:
-        """Equal for layers whose keys are rotated in the same way."""
-        tensors = [getattr(self.rotation, name) for name in _ROTATION] + [self.frequencies.radians]
-        rotation = self.rotation.wide, self.rotation.halves, self.frequencies.scaling
-        return *rotation, self.kv_heads, self.key_dim, *(tuple(tensor.tolist()) for tensor in tensors)
 
 
 @dataclass(frozen=True)
@@ -103,67 +92,33 @@ class ModelCard:
 
     def write(self, path: Path) -> None:
         """Write the card, replacing it. Raises StorageUnusable."""
-        facts = {
-            "format": _FORMAT,
-            "prefix_ids": list(self.prefix_ids),
-            "shape": self.shape,
-            "layers": [
-                {
-                    "scaling": layer.frequencies.scaling,
-                    "wide": layer.rotation.wide,
-                    "halves": layer.rotation.halves,
-                    "kv_heads": layer.kv_heads,
-                    "key_dim": layer.key_dim,
-                }
-                for layer in self.layers
-            ],
-        }
-        tensors: dict[str, Tensor] = {}
-        for number, layer in enumerate(self.layers):
-            for name in _ROTATION:
-                tensors[f"{number}.{name}"] = getattr(layer.rotation, name).cpu().clone()
-            tensors[f"{number}.radians"] = layer.frequencies.radians.clone()
-            if self.prefix is not None:
-                tensors[f"{number}.prefix_keys"] = self.prefix[number].keys.cpu().contiguous()
-                tensors[f"{number}.prefix_values"] = self.prefix[number].values.cpu().contiguous()
         beside = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, beside, {"card": json.dumps(facts)})
+            torch.save(self, beside)
             beside.replace(path)
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # of the disk, of the library
             raise StorageUnusable(f"no model card can be written to {str(path)!r}: {error}") from error
 
     @staticmethod
     def read(path: Path) -> ModelCard:
         """Read a card. Raises StorageUnusable if there is none, or it is not one of ours."""
         try:
-            with safe_open(path, "pt") as file:
-                facts = json.loads((file.metadata() or {})["card"])
-                if facts["format"] != _FORMAT:
-                    raise ValueError(f"its format is {facts['format']!r}, not {_FORMAT!r}")
-                layers = tuple(_layer(file, number, made) for number, made in enumerate(facts["layers"]))
-                prefix = None
-                if facts["prefix_ids"]:
-                    prefix = tuple(
-                        RawKV(
-                            file.get_tensor(f"{number}.prefix_keys"),
-                            file.get_tensor(f"{number}.prefix_values"),
-                        )
-                        for number in range(len(layers))
-                    )
+            card: ModelCard = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # whatever a damaged file makes the library raise
             raise StorageUnusable(
                 f"no model card can be read from {str(path)!r} ({error}): KVMemory.prompt() writes it where"
                 " there is none; is this the memory's folder?"
             ) from error
-        ids = tuple(int(token) for token in facts["prefix_ids"])
-        return ModelCard(ids, prefix, layers, dict(facts["shape"]))
+        return card
+
+
+torch.serialization.add_safe_globals([ModelCard, CardLayer, Rotation, Frequencies, RawKV])
 
 
 def card_path(root: Path, fingerprint: str) -> Path:
     """Path of a fingerprint's card, in the folder of all pools."""
-    return root / "models" / f"card-{blake2b(fingerprint.encode(), digest_size=12).hexdigest()}.safetensors"
+    return root / "models" / f"card-{blake2b(fingerprint.encode(), digest_size=12).hexdigest()}.pt"
 
 
 def shape_of(config: Any) -> dict[str, Any]:
@@ -201,12 +156,3 @@ def _frequencies(encoder: Encoder, number: int) -> Frequencies:
         f"the rotary tables of its layer {number} are not of fixed frequencies: ask it by KVMemory.generate,"
         " no other engine can be given its keys"
     )
-
-
-def _layer(file: Any, number: int, facts: Any) -> CardLayer:
-    dims, partner, sign, frequency, radians = (
-        file.get_tensor(f"{number}.{name}") for name in (*_ROTATION, "radians")
-    )
-    rotation = Rotation(dims, partner, sign, frequency, bool(facts["wide"]), bool(facts["halves"]))
-    frequencies = Frequencies(radians, float(facts["scaling"]))
-    return CardLayer(rotation, frequencies, int(facts["kv_heads"]), int(facts["key_dim"]))

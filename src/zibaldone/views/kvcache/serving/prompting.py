@@ -72,8 +72,8 @@ def prompt_of(view: KVView, reader: PoolReader | None, user: str, sought: Sought
         salt = scope.salt()
     memory = (token for block in blocks for token in block.tile.ids)
     return KVPrompt(
-        ids=(*view.encoder.prefix_ids, *memory, *selection.question.ids),
-        question_tokens=len(selection.question.ids),
+        ids=(*view.encoder.prefix_ids, *memory, *selection.ids),
+        question_tokens=len(selection.ids),
         scope=scope,
         salt=salt,
         citations=cited(reader, user, seqs_of(blocks)),

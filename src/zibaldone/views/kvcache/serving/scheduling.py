@@ -26,7 +26,7 @@ from zibaldone.views.base import Generation
 from zibaldone.views.kvcache import FOLDER
 from zibaldone.views.kvcache.serving.model_card import ModelCard, card_path
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.block_files import BlockLayout
+from zibaldone.views.kvcache.storage.layout import BlockLayout
 from zibaldone.views.kvcache.storage.manifest import KVBlock
 from zibaldone.views.kvcache.storage.store import KVStore
 
@@ -91,9 +91,9 @@ Serving = Callable[[Connection, str, KVStore], Generation | None]
 
 
 class PlacedBlock(NamedTuple):
-    """Slot, checksum and size of a block."""
+    """File, checksum and size of a block."""
 
-    slot: int
+    file: Path
     checksum: int
     tokens: int
 
@@ -102,7 +102,6 @@ class PlacedBlock(NamedTuple):
 class LoadPlan:
     """Memory at the beginning of a request's prompt, which need not be computed."""
 
-    files: Path  # the folder of the pool
     layout: BlockLayout
     card: Path
     prefix_tokens: int  # pinned ones, whose keys are on the card
@@ -225,7 +224,7 @@ class SchedulerSide:
             return _Served(error=REFUSED)
 
     def _plan(self, scope: KVScope, prompt: Sequence[int], salt: str | None) -> LoadPlan:
-        """Check a request against the pool that it names; blocks without a slot end the plan.
+        """Check a request against the pool that it names; blocks without keys end the plan.
 
         The tokens come last: nobody but who has the content of the blocks learns whether the prompt begins
         with their text. Raises ForeignKV, BlockMissing or StorageUnusable for what is to be computed instead;
@@ -260,9 +259,7 @@ class SchedulerSide:
             )
         placed = []
         for block in blocks:
-            if block.slot is None or block.crc is None:
+            if block.crc is None:
                 break
-            placed.append(PlacedBlock(block.slot, block.crc, block.tokens))
-        return LoadPlan(
-            self._store.files(pool).folder, pool.layout, path, len(card.prefix_ids), tuple(placed)
-        )
+            placed.append(PlacedBlock(self._store.path(generation, block), block.crc, block.tokens))
+        return LoadPlan(pool.layout, path, len(card.prefix_ids), tuple(placed))

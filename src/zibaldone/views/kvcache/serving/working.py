@@ -1,13 +1,13 @@
 """The worker's side of serving: memory into one worker's paged cache, between the engine's steps.
 
 Threads read blocks into host buffers (pinned for CUDA), check them, and copy them to the device on a stream
-of their own, where all layers are rotated at once. Imports no engine; its own kernel writes, since layouts of
-caches differ.
+of their own, where they are rotated. Imports no engine: its own kernel writes, since cache layouts differ.
 """
 
 from __future__ import annotations
 
 import logging
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
@@ -20,10 +20,11 @@ import torch
 from torch import Tensor
 
 from zibaldone.errors import BlockMissing, UnsupportedModel
+from zibaldone.views.kvcache.model.attention_hooks import RawKV
 from zibaldone.views.kvcache.serving.model_card import CardLayer, ModelCard
 from zibaldone.views.kvcache.serving.scheduling import LoadPlan, SlotLoad
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize, PoolFiles, checksum
 from zibaldone.views.kvcache.storage.codec import decode_layer
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 # Puts keys and values (tokens, heads, dim) into slots (tokens,) of a cache.
 WriteSlots = Callable[[Tensor, Tensor, Tensor], None]
@@ -89,13 +90,12 @@ class RankShare:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Layers of this worker that are rotated in the same way."""
+class _Layer:
+    """One layer of this worker."""
 
-    layer: CardLayer  # any of them, on the device
-    numbers: tuple[int, ...]  # in the model
-    places: tuple[int, ...]  # in the rank's layout
-    prefix: tuple[Tensor, Tensor] | None  # keys and values (layers, heads, tokens, dim) of the pinned tokens
+    rotation: CardLayer  # on the device
+    slots: PagedLayer
+    prefix: RawKV | None  # this rank's heads of the pinned tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class _Share:
 
     layout: BlockLayout  # of its own layers and heads
     bytes_of: tuple[slice, ...]  # of a block, that make up this layout
-    groups: tuple[_Group, ...]
+    layers: tuple[_Layer, ...]  # in the order of this layout
 
 
 class WorkerSide:
@@ -129,7 +129,7 @@ class WorkerSide:
         """Begin to load keys at their positions, and values, of all layers; reads nothing itself."""
         after = torch.cuda.current_stream(self._device).record_event() if self._stream and loads else None
         for load in loads:
-            blocks, size = len(load.plan.blocks), max(1, _PART_BYTES // load.plan.layout.stride_bytes)
+            blocks, size = len(load.plan.blocks), max(1, _PART_BYTES // load.plan.layout.payload_bytes)
             self._loading[load.request_id] = (
                 load,
                 [
@@ -169,42 +169,45 @@ class WorkerSide:
             if len(tokens):
                 data = self._read(plan, int(blocks[0]), end, share)
                 rows = (blocks - blocks[0]) * plan.layout.block_tokens + tokens - starts[blocks]
-                for group in share.groups:
-                    kv = [decode_layer(data, place, share.layout) for place in group.places]
-                    keys = torch.stack([one.keys for one in kv]).transpose(1, 2).flatten(2, 3)
-                    values = torch.stack([one.values for one in kv]).transpose(1, 2).flatten(2, 3)
-                    self._write(group, keys, values, rows, PagedSlots(tokens, slots))
+                for place, layer in enumerate(share.layers):
+                    kv = decode_layer(data, place, share.layout)
+                    flat = RawKV(*(one.transpose(0, 1).flatten(1, 2) for one in (kv.keys, kv.values)))
+                    self._write(layer, flat, rows, PagedSlots(tokens, slots))
             pinned = paged.tokens < (plan.prefix_tokens if first == 0 else 0)
-            for group in share.groups if pinned.any() else ():
-                assert group.prefix is not None
+            for layer in share.layers if pinned.any() else ():
+                assert layer.prefix is not None
                 rows = paged.tokens[pinned]
-                self._write(group, *group.prefix, rows, PagedSlots(rows, paged.slots[pinned]))
+                self._write(layer, layer.prefix, rows, PagedSlots(rows, paged.slots[pinned]))
             if self._stream:
                 self._stream.synchronize()
 
     def _read(self, plan: LoadPlan, first: int, end: int, share: _Share) -> Tensor:
         """This rank's bytes (blocks, bytes) of checked blocks, on the device."""
-        blocks, stride = plan.blocks[first:end], plan.layout.stride_bytes
+        blocks, size = plan.blocks[first:end], plan.layout.payload_bytes
         pin = self._stream is not None
-        host = torch.empty((len(blocks), stride), dtype=torch.uint8, pin_memory=pin)
+        host = torch.empty((len(blocks), size), dtype=torch.uint8, pin_memory=pin)
         buffer = memoryview(host.numpy()).cast("B")  # type: ignore[arg-type] # which it is
-        PoolFiles(plan.files, plan.layout, ()).read_into([block.slot for block in blocks], buffer)
         for place, block in enumerate(blocks):
-            start = place * stride
-            if checksum(buffer[start : start + plan.layout.payload_bytes]) != block.checksum:
-                raise BlockMissing(f"a KV block is not in place {block.slot} any more, or is damaged")
+            part = buffer[place * size : (place + 1) * size]
+            try:
+                with block.file.open("rb", buffering=0) as file:
+                    file.readinto(part)
+            except OSError as error:
+                raise BlockMissing(f"KV block {block.file.name} cannot be read: {error.strerror}") from error
+            if zlib.crc32(part) != block.checksum:
+                raise BlockMissing(f"KV block {block.file.name} is damaged")
         if share.layout != plan.layout:  # the checksum is of all heads, and so they are read; these go on
             own = torch.empty((len(blocks), share.layout.payload_bytes), dtype=torch.uint8, pin_memory=pin)
             host = torch.cat([host[:, here] for here in share.bytes_of], dim=1, out=own)
         return host.to(self._device, non_blocking=True)
 
-    def _write(self, group: _Group, keys: Tensor, values: Tensor, rows: Tensor, paged: PagedSlots) -> None:
-        """Write raw keys and values (layers, heads, rows, dim) of these rows into slots."""
+    def _write(self, layer: _Layer, kv: RawKV, rows: Tensor, paged: PagedSlots) -> None:
+        """Write these rows of raw keys and values (heads, rows, dim) into a layer's slots."""
         rows, tokens, slots = (index.to(self._device) for index in (rows, *paged))
-        rotated = group.layer.rotate(keys[:, :, rows], tokens).to(self._dtype).transpose(1, 2).contiguous()
-        straight = values[:, :, rows].to(self._dtype).transpose(1, 2).contiguous()
-        for place, number in enumerate(group.numbers):
-            self._layers[number].write_slots(rotated[place], straight[place], slots)
+        rotated = layer.rotation.rotate(kv.keys[None, :, rows], tokens)[0]
+        both = rotated, kv.values[:, rows]
+        keys, values = (one.to(self._dtype).transpose(0, 1).contiguous() for one in both)
+        layer.slots.write_slots(keys, values, slots)
 
     def _share_of(self, plan: LoadPlan) -> _Share:
         if plan.card not in self._shares:
@@ -212,33 +215,22 @@ class WorkerSide:
         return self._shares[plan.card]
 
     def _make_share(self, card: ModelCard, layout: BlockLayout) -> _Share:
-        numbers = sorted(self._layers)
-        sizes, bytes_of = [], []
-        for number in numbers:
-            whole, layer = layout.layers[number], self._layers[number]
+        sizes, bytes_of, layers = [], [], []
+        for number, paged in sorted(self._layers.items()):
+            whole = layout.layers[number]
             heads = head_range(whole.kv_heads, self._share.rank, self._share.ranks)
             sizes.append(LayerSize(heads.end - heads.start, whole.key_dim, whole.value_dim))
-            _check(sizes[-1], layer, number)
+            _check(sizes[-1], paged, number)
             start = layout.offsets[number]
             for size in layout.head_bytes(whole):
                 bytes_of.append(slice(start + heads.start * size, start + heads.end * size))
                 start += whole.kv_heads * size
-        kinds: dict[tuple[object, ...], list[int]] = {}
-        for place, number in enumerate(numbers):
-            kinds.setdefault((*card.layers[number].alike, sizes[place]), []).append(place)
-        groups = tuple(self._group(card, places, numbers) for places in kinds.values())
-        return _Share(replace(layout, layers=tuple(sizes)), tuple(bytes_of), groups)
-
-    def _group(self, card: ModelCard, places: Sequence[int], numbers: Sequence[int]) -> _Group:
-        of_group = tuple(numbers[place] for place in places)
-        layer = card.layers[of_group[0]]
-        prefix = None
-        if card.prefix is not None:
-            heads = slice(*head_range(layer.kv_heads, self._share.rank, self._share.ranks))
-            keys = torch.stack([card.prefix[number].keys[heads] for number in of_group])
-            values = torch.stack([card.prefix[number].values[heads] for number in of_group])
-            prefix = keys.to(self._device), values.to(self._device)
-        return _Group(layer.on(self._device), of_group, tuple(places), prefix)
+            prefix = None
+            if card.prefix is not None:
+                pinned = card.prefix[number].keys, card.prefix[number].values
+                prefix = RawKV(*(one[slice(*heads)].to(self._device) for one in pinned))
+            layers.append(_Layer(card.layers[number].on(self._device), paged, prefix))
+        return _Share(replace(layout, layers=tuple(sizes)), tuple(bytes_of), tuple(layers))
 
 
 def _check(size: LayerSize, layer: PagedLayer, number: int) -> None:

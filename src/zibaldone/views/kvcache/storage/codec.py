@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from zibaldone.views.kvcache.model.attention_hooks import Raw, RawKV
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
 
 _STEPS = 127  # of int8 on either side of 0
 

@@ -1,95 +1,28 @@
-"""The manifest: owner, messages, tokens and slot of every block; free slots, and slots to be overwritten."""
+"""The manifest: owner, messages, tokens, bounding boxes and checksum of every block."""
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, delete, func, select, update
+from sqlalchemy import Connection, Row, func, select, update
 
-from zibaldone.errors import BlockMissing
 from zibaldone.storage.batches import in_chunks
-from zibaldone.storage.schema import kv_attended, kv_blocks, kv_erasures, kv_pools, messages
-from zibaldone.storage.upsert import insert_missing
+from zibaldone.storage.schema import kv_blocks, kv_pools, messages
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.kvcache.config import Alignment
 from zibaldone.views.kvcache.model.turns import PREFIX, Tile
-from zibaldone.views.kvcache.storage.block_files import BlockLayout, LayerSize
-from zibaldone.views.own_rows import insert, key_of, matching, of
+from zibaldone.views.kvcache.storage.layout import BlockLayout, LayerSize
+from zibaldone.views.own_rows import insert, key_of, of
 
 _PER_STATEMENT = 500
 _b = kv_blocks.c
-
-
-def take_slots(connection: Connection, generation: Generation, count: int) -> list[int]:
-    """Return `count` unused slots; those that waited to be overwritten first.
-
-    To be called before rows are removed in the same transaction: their places are still named by the state
-    that a rollback goes back to.
-    """
-    erased_slots = erasures(connection, generation)[0]
-    waiting = erased_slots[:count]
-    c = kv_erasures.c
-    for some in in_chunks(waiting, _PER_STATEMENT):
-        these = and_(of(kv_erasures, generation), c.kind == "slot", c.place.in_(some))
-        connection.execute(delete(kv_erasures).where(these))
-    return waiting + _free(connection, generation, count - len(waiting), set(erased_slots))
-
-
-def _free(connection: Connection, generation: Generation, count: int, unusable: set[int]) -> list[int]:
-    """The first `count` slots that no row names, without `unusable` ones."""
-    where = (of(kv_blocks, generation), _b.slot.is_not(None))
-    taken, last = connection.execute(select(func.count(), func.max(_b.slot)).where(*where)).one()
-    end = max([-1 if last is None else int(last), *unusable])
-    if taken + len(unusable) == end + 1:
-        return list(range(end + 1, end + 1 + count))
-    unusable |= {int(slot) for (slot,) in connection.execute(select(_b.slot).where(*where))}
-    return list(itertools.islice((place for place in itertools.count() if place not in unusable), count))
-
-
-def named(connection: Connection, generation: Generation) -> tuple[set[int], set[int]]:
-    """(slots, rows) that the manifest names."""
-    rows = connection.execute(select(_b.block, _b.slot, _b.boxes_crc).where(of(kv_blocks, generation))).all()
-    return (
-        {row.slot for row in rows if row.slot is not None},
-        {row.block - 1 for row in rows if row.boxes_crc is not None},
-    )
-
-
-def last_slot(connection: Connection, generation: Generation) -> int:
-    """The highest slot that a row names; -1 if none does."""
-    highest = connection.execute(select(func.max(_b.slot)).where(of(kv_blocks, generation))).scalar()
-    return -1 if highest is None else int(highest)
-
-
-def erase(
-    connection: Connection, generation: Generation, slots: Iterable[int], rows: Iterable[int] = ()
-) -> None:
-    """Mark slots of blocks and rows of boxes to be overwritten."""
-    places = [("slot", slot) for slot in slots] + [("row", row) for row in rows]
-    key = key_of(generation)
-    insert_missing(connection, kv_erasures, [key | {"kind": kind, "place": place} for kind, place in places])
-
-
-def erasures(connection: Connection, generation: Generation) -> tuple[list[int], list[int]]:
-    """(slots, rows) that are to be overwritten."""
-    c = kv_erasures.c
-    rows = connection.execute(select(c.kind, c.place).where(of(kv_erasures, generation)))
-    by_kind: dict[str, list[int]] = {"slot": [], "row": []}
-    for row in rows:
-        by_kind[row.kind].append(row.place)
-    return sorted(by_kind["slot"]), sorted(by_kind["row"])
-
-
-def erased(connection: Connection, generation: Generation) -> None:
-    """Clear the marks, after everything was overwritten."""
-    own_rows.drop(connection, generation, kv_erasures)
+_WITHOUT_BOXES = [column for column in _b if column is not _b.boxes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +31,6 @@ class Pool:
 
     generation: Generation
     layout: BlockLayout
-    layers: tuple[int, ...]  # whose boxes are kept
     align: Alignment
 
 
@@ -111,9 +43,7 @@ class KVBlock:
     segment: int
     tile: Tile
     time_us: int
-    boxes_crc: int | None = None  # these are None while its keys are to be made
-    slot: int | None = None
-    crc: int | None = None
+    crc: int | None = None  # of its keys and values; None while these are to be made
 
     @property
     def tokens(self) -> int:
@@ -144,7 +74,7 @@ def pool(connection: Connection, generation: Generation) -> Pool | None:
 
 def open_pool(connection: Connection, made: Pool) -> None:
     generation = made.generation
-    described = json.dumps({**asdict(made.layout), "boxes": list(made.layers), "align": made.align})
+    described = json.dumps({**asdict(made.layout), "align": made.align})
     connection.execute(
         kv_pools.insert().values(
             **key_of(generation), fingerprint=generation.fingerprint, layout=described, blocks=0
@@ -161,7 +91,13 @@ def reserve_numbers(connection: Connection, owner: Pool, count: int) -> range:
     return range(first, first + count)
 
 
-def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock]) -> None:
+def add(
+    connection: Connection,
+    generation: Generation,
+    blocks: Iterable[KVBlock],
+    boxes: Mapping[int, bytes] | None = None,
+) -> None:
+    """Add blocks; `boxes` are by number."""
     rows = [
         key_of(generation)
         | {
@@ -175,22 +111,27 @@ def add(connection: Connection, generation: Generation, blocks: Iterable[KVBlock
             "runs": json.dumps(block.tile.runs),
             "token_ids": np.asarray(block.tile.ids, np.int32).tobytes(),
             "time_us": block.time_us,
-            "boxes_crc": block.boxes_crc,
-            "slot": block.slot,
             "crc": block.crc,
+            "boxes": None if boxes is None else boxes.get(block.number),
         }
         for block in blocks
     ]
     insert(connection, kv_blocks, rows)
 
 
-def set_slot(connection: Connection, generation: Generation, block: KVBlock) -> None:
-    """Update slot and checksums of a block."""
+def set_keys(
+    connection: Connection, generation: Generation, number: int, crc: int | None, boxes: bytes | None = None
+) -> None:
+    """Update checksum and boxes of a block; with None its keys are to be made again."""
     connection.execute(
-        update(kv_blocks)
-        .where(of(kv_blocks, generation), _b.block == block.number)
-        .values(slot=block.slot, crc=block.crc, boxes_crc=block.boxes_crc)
+        update(kv_blocks).where(of(kv_blocks, generation), _b.block == number).values(crc=crc, boxes=boxes)
     )
+
+
+def boxes_of(connection: Connection, generation: Generation) -> list[tuple[KVBlock, bytes]]:
+    """Blocks that have keys, with their boxes, in the order of their numbers."""
+    query = select(kv_blocks).where(of(kv_blocks, generation), _b.crc.is_not(None)).order_by(_b.block)
+    return [(_block(row), row.boxes) for row in connection.execute(query)]
 
 
 def all_blocks(connection: Connection, generation: Generation) -> list[KVBlock]:
@@ -239,7 +180,7 @@ def of_turns(connection: Connection, generation: Generation, seqs: Sequence[int]
 
 def newest(connection: Connection, generation: Generation, session: str, limit: int) -> list[KVBlock]:
     """The last blocks of a session that have keys, in the order of the log."""
-    where = _b.slot.is_not(None), _b.session == session
+    where = _b.crc.is_not(None), _b.session == session
     order = (_b.first_seq.desc(), _b.position.desc())
     return sorted(
         _blocks(connection, generation, *where, order=order, limit=limit), key=lambda b: b.chronological
@@ -249,14 +190,14 @@ def newest(connection: Connection, generation: Generation, session: str, limit: 
 def unmade(connection: Connection, generation: Generation) -> list[tuple[str, int]]:
     """(session, segment) of blocks whose keys are to be computed."""
     rows = connection.execute(
-        select(_b.session, _b.segment).where(of(kv_blocks, generation), _b.boxes_crc.is_(None)).distinct()
+        select(_b.session, _b.segment).where(of(kv_blocks, generation), _b.crc.is_(None)).distinct()
     )
     return sorted((row.session, row.segment) for row in rows)
 
 
 def users_with_unmade(connection: Connection, user: str | None = None) -> set[str]:
     """Users, or the one given, with blocks whose keys are to be computed."""
-    query = select(_b.user).where(_b.boxes_crc.is_(None)).distinct()
+    query = select(_b.user).where(_b.crc.is_(None)).distinct()
     return set(connection.execute(query if user is None else query.where(_b.user == user)).scalars())
 
 
@@ -275,48 +216,19 @@ def last_seq(connection: Connection, generation: Generation) -> int:
 
 
 def remove(connection: Connection, generation: Generation, blocks: Sequence[KVBlock]) -> None:
-    """Delete rows, and mark their slots to be overwritten."""
+    """Delete rows; their files are removed by the next `clean`."""
     own_rows.remove(connection, kv_blocks, generation, _b.block, [block.number for block in blocks])
-    erase(
-        connection, generation, [b.slot for b in blocks if b.slot is not None], [b.number - 1 for b in blocks]
-    )
-
-
-def add_attended(
-    connection: Connection, generation: Generation, seqs: Sequence[int], attended: Iterable[int]
-) -> None:
-    """Store that keys of `seqs` were computed with the messages `attended` in their context."""
-    rows = [
-        key_of(generation) | {"seq": seq, "attended": other}
-        for other in sorted(set(attended))
-        for seq in seqs
-    ]
-    insert(connection, kv_attended, rows)
-
-
-def attending(connection: Connection, generation: Generation, seqs: Iterable[int]) -> set[int]:
-    """Messages whose keys were computed with any of these in their context."""
-    c = kv_attended.c
-    query = select(c.seq).where(of(kv_attended, generation))
-    return {int(row.seq) for row in matching(connection, query, c.attended, set(seqs))}
-
-
-def forget_attended(connection: Connection, generation: Generation, seqs: Sequence[int]) -> None:
-    """Delete what is stored by `add_attended` of these messages: their keys are gone or computed anew."""
-    for column in (kv_attended.c.seq, kv_attended.c.attended):
-        own_rows.remove(connection, kv_attended, generation, column, seqs)
 
 
 def drop(connection: Connection, generation: Generation) -> None:
     """Delete all rows of a generation; its files are removed by the next `clean`."""
-    own_rows.drop(connection, generation, kv_pools, kv_blocks, kv_attended, kv_erasures)
+    own_rows.drop(connection, generation, kv_pools, kv_blocks)
 
 
 def faults(connection: Connection, generation: Generation) -> list[str]:
     """Disagreements of rows with the log and with each other."""
     covered: dict[int, int] = {}
     disagreements: list[str] = []
-    slots: dict[int, int] = {}
     by_segment: dict[tuple[str, int], int] = {}
     for block in sorted(all_blocks(connection, generation), key=lambda block: block.place):
         for seq, tokens in block.tile.runs:
@@ -326,10 +238,6 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
         if (expected := by_segment.get(block.place[:2], 0)) != block.tile.position:
             disagreements.append(f"block {block.number} begins at {block.tile.position}, not at {expected}")
         by_segment[block.place[:2]] = block.tile.position + block.tokens
-        if block.slot is not None:
-            if block.slot in slots:
-                disagreements.append(f"blocks {slots[block.slot]} and {block.number} are in one place")
-            slots[block.slot] = block.number
     covered.pop(PREFIX, None)
     logged = set(
         connection.execute(
@@ -347,11 +255,10 @@ def faults(connection: Connection, generation: Generation) -> list[str]:
 
 def _pool(row: Row[Any]) -> Pool:
     described = json.loads(row.layout)
-    layers, align = tuple(described.pop("boxes")), described.pop("align")
-    described.pop("keys", None)
+    align = described.pop("align")
     described["layers"] = tuple(LayerSize(**size) for size in described["layers"])
     generation = Generation(row.user, row.generation, row.fingerprint, 0)
-    return Pool(generation, BlockLayout(**described), layers, align)
+    return Pool(generation, BlockLayout(**described), align)
 
 
 def _blocks(
@@ -361,7 +268,7 @@ def _blocks(
     order: Sequence[Any] = (),
     limit: int | None = None,
 ) -> list[KVBlock]:
-    query = select(kv_blocks).where(of(kv_blocks, generation), *where).order_by(*order).limit(limit)
+    query = select(*_WITHOUT_BOXES).where(of(kv_blocks, generation), *where).order_by(*order).limit(limit)
     return [_block(row) for row in connection.execute(query)]
 
 
@@ -376,8 +283,6 @@ def _block(row: Row[Any]) -> KVBlock:
             tuple((seq, tokens) for seq, tokens in json.loads(row.runs)),
         ),
         time_us=row.time_us,
-        boxes_crc=row.boxes_crc,
-        slot=row.slot,
         crc=row.crc,
     )
 
@@ -385,18 +290,6 @@ def _block(row: Row[Any]) -> KVBlock:
 P = ParamSpec("P")
 R = TypeVar("R")
 Read = Callable[[], AbstractContextManager[Connection]]  # opens a read transaction
-
-_READS = 3  # of what may just have moved
-
-
-def read_again(read: Callable[[], R]) -> R:
-    """Call `read`, which looks at rows anew, again while a block has moved. Raises BlockMissing."""
-    for _ in range(_READS - 1):
-        try:
-            return read()
-        except BlockMissing:
-            continue
-    return read()
 
 
 @dataclass(frozen=True, slots=True)

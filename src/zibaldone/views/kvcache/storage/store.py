@@ -5,20 +5,23 @@ Imports no torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shutil
+import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from zibaldone import log
-from zibaldone.errors import BlockMissing
+from zibaldone.errors import BlockMissing, StorageUnusable
 from zibaldone.storage.database import Database
+from zibaldone.storage.folder_layout import sync_folder
+from zibaldone.storage.objects import FileObjects, owner_of
 from zibaldone.views.base import Counted, Generation
 from zibaldone.views.kvcache import NAME
 from zibaldone.views.kvcache.model.turns import pieces_of, tiles
 from zibaldone.views.kvcache.storage import manifest
-from zibaldone.views.kvcache.storage.block_files import PoolFiles, checksum, folder_of, pool_name, remove
 from zibaldone.views.kvcache.storage.manifest import KVBlock, Pool
 from zibaldone.views.own_rows import counted
 
@@ -33,42 +36,49 @@ class KVStore:
     def __init__(self, root: Path) -> None:
         """`root` is the folder of all pools; it is made when the first block is written."""
         self.root = root
+        # A power cut may tear a file: its checksum tells, and it is encoded again.
+        self._objects = FileObjects(root, durable=False)
 
-    def files(self, pool: Pool) -> PoolFiles:
-        folder = folder_of(self.root, pool.generation.user)
-        name = pool_name(pool.generation.number, pool.generation.fingerprint)
-        return PoolFiles(folder / name, pool.layout, pool.layers)
+    def path(self, generation: Generation, block: KVBlock) -> Path:
+        """File of a block's keys and values."""
+        return self._objects.path(_name(generation, block))
 
-    def read(self, pool: Pool, block: KVBlock) -> bytes:
-        """A block's payload, checked against its checksum.
+    def write(self, generation: Generation, block: KVBlock, payload: bytes) -> KVBlock:
+        """Write a block's payload to a file that no row names yet; returns the block with its checksum.
 
-        Raises BlockMissing when the block has moved since the row was read, or is torn: the next snapshot
+        Raises StorageFull and StorageUnusable.
+        """
+        written = replace(block, crc=zlib.crc32(payload))
+        self._objects.put(_name(generation, written), payload)
+        return written
+
+    def read(self, generation: Generation, block: KVBlock) -> bytes:
+        """A block's payload, checked.
+
+        Raises BlockMissing when the block was forgotten since the row was read, or is torn: the next snapshot
         knows, or check_integrity does.
         """
-        assert block.slot is not None
-        data = self.files(pool).read(block.slot)
-        if checksum(data) != block.crc:
-            raise BlockMissing(
-                f"KV block {block.number} is not in place {block.slot} any more, or is damaged"
-            )
+        try:
+            data = self._objects.get(_name(generation, block))
+        except KeyError as error:
+            raise BlockMissing(f"KV block {block.number} is not there any more") from error
+        if zlib.crc32(data) != block.crc:
+            raise BlockMissing(f"KV block {block.number} is damaged")
         return data
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
         """Remove rows, token ids, boxes, keys and values; blocks that attended to them lose their keys.
 
-        The places are overwritten by `refresh`, once this is committed.
+        The files are removed by `refresh`, once this is committed.
         """
         lost = []
         for pool in manifest.pools(connection, user):
             retiled = self._retiled(connection, pool, frozenset(seqs))
-            changed = set(seqs)
             for old, new in retiled:
                 manifest.remove(connection, pool.generation, old)
                 numbers = manifest.reserve_numbers(connection, pool, len(new))
                 numbered = [replace(block, number=n) for block, n in zip(new, numbers, strict=True)]
                 manifest.add(connection, pool.generation, numbered)
-                changed |= {seq for block in new for seq in block.tile.seqs}
-            manifest.forget_attended(connection, pool.generation, sorted(changed))
             if not manifest.last_seq(connection, pool.generation):
                 manifest.drop(connection, pool.generation)
             lost += retiled
@@ -80,41 +90,29 @@ class KVStore:
         return _counted([one for pool in pools for one in self._retiled(connection, pool, wanted)])
 
     def clean(self, database: Database, user: str) -> None:
-        """Overwrite all slots of forgotten blocks, and remove files that no row names."""
+        """Remove files that no row names: of forgotten blocks, and of writes that were not committed."""
         with database.read(user) as connection:
-            if not self._dirty(connection, user):
+            if not self._unnamed(connection, user):
                 return
-        with database.write(user) as connection:
-            kept = set()
-            for pool in manifest.pools(connection, user):
-                files = self.files(pool)
-                kept.add(files.folder.name)
-                slots, rows = manifest.erasures(connection, pool.generation)
-                unsettled = self.unsettled(connection, pool)
-                slots, rows = [*slots, *unsettled[0]], [*rows, *unsettled[1]]
-                files.erase(slots, rows)
-                files.settle()
-                files.cut(manifest.last_slot(connection, pool.generation) + 1)
-                manifest.erased(connection, pool.generation)
-            folder = folder_of(self.root, user)
-            for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-                if path.name not in kept:
-                    remove(path)
-            if folder.is_dir() and not kept:
-                remove(folder)
+        folder = self._folder(user)
+        with database.write(user) as connection:  # nobody is writing blocks meanwhile
+            for path in self._unnamed(connection, user):
+                _remove(path)
+            sync_folder(folder)
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
     def clean_all(self, database: Database) -> None:
-        """Overwrite what an earlier process has left, of every user."""
+        """Remove what an earlier process has left, of every user."""
         if not self.root.is_dir():
             return
-        remove(self.root / "left")  # where an engine left keys of what requests computed, once
         with database.read() as connection:
             users = log.all_users(connection)
         for user in users:
             self.clean(database, user)
 
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
-        """Overwrite what was forgotten."""
+        """Remove the files of what was forgotten."""
         self.clean(database, user)
 
     def drop(self, connection: Connection, generation: Generation) -> None:
@@ -128,100 +126,56 @@ class KVStore:
 
     def faults(self, connection: Connection, generation: Generation) -> list[str]:
         """Disagreements of rows with the log, and of files with rows."""
-        disagreements = manifest.faults(connection, generation)
-        pool = manifest.pool(connection, generation)
-        if pool is None:
-            return disagreements
-        disagreements += [
-            f"the boxes of block {block.number} are torn" if boxes else f"block {block.number} is torn"
-            for block, boxes in self.damaged(connection, pool)
+        damaged = self.damaged(connection, generation)
+        return [
+            *manifest.faults(connection, generation),
+            *(f"block {block.number} is torn" for block in damaged),
         ]
-        return disagreements
 
-    def damaged(self, connection: Connection, pool: Pool) -> Iterator[tuple[KVBlock, bool]]:
-        """Blocks whose bytes differ from what was written; True if their boxes do."""
-        files = self.files(pool)
-        for block in manifest.all_blocks(connection, pool.generation):
-            if block.slot is None:
-                continue
-            boxes = [box for layer in files.layers for box in files.read_boxes(layer, [block.number - 1])]
-            torn = checksum(b"".join(boxes)) != block.boxes_crc
-            try:
-                self.read(pool, block)
-            except BlockMissing:
-                yield block, torn
-            else:
-                if torn:
-                    yield block, torn
-
-    def unsettled(self, connection: Connection, pool: Pool) -> tuple[list[int], list[int]]:
-        """(slots, rows) of an uncommitted write, which no row names."""
-        slots, rows = self.files(pool).intended()
-        if not slots and not rows:
-            return [], []
-        known = manifest.named(connection, pool.generation)
-        return [slot for slot in slots if slot not in known[0]], [row for row in rows if row not in known[1]]
+    def damaged(self, connection: Connection, generation: Generation) -> list[KVBlock]:
+        """Blocks whose bytes differ from what was written."""
+        blocks = manifest.all_blocks(connection, generation)
+        return [block for block in blocks if block.crc is not None and not self._whole(generation, block)]
 
     def unnamed_bytes(self, connection: Connection, user: str) -> list[str]:
-        """Places with data in the user's files that no row names, and no write is about to fill."""
-        folder = folder_of(self.root, user)
-        left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        places = []
-        for pool in manifest.pools(connection, user):
-            files = self.files(pool)
-            left.discard(files.folder.name)
-            intended = files.intended()
-            for kind, filled, named, awaited in zip(
-                ("slot", "row"),
-                files.filled(),
-                manifest.named(connection, pool.generation),
-                intended,
-                strict=True,
-            ):
-                places += [
-                    f"{self.root.name}/{folder.name}/{files.folder.name}, {kind} {place}"
-                    for place in sorted(filled - named - set(awaited))
-                ]
-        return [*places, *(f"{self.root.name}/{folder.name}/{name}" for name in sorted(left))]
+        """Files of the user's that no row names."""
+        return [path.relative_to(self.root.parent).as_posix() for path in self._unnamed(connection, user)]
 
-    def _dirty(self, connection: Connection, user: str) -> bool:
-        names = set()
-        for pool in manifest.pools(connection, user):
-            files = self.files(pool)
-            names.add(files.folder.name)
-            if any(manifest.erasures(connection, pool.generation)) or any(files.intended()):
-                return True
-        folder = folder_of(self.root, user)
-        return folder.is_dir() and (not names or any(path.name not in names for path in folder.iterdir()))
+    def _unnamed(self, connection: Connection, user: str) -> list[Path]:
+        folder = self._folder(user)
+        if not folder.is_dir():
+            return []
+        generations = [pool.generation for pool in manifest.pools(connection, user)]
+        named = {
+            self.path(generation, block)
+            for generation in generations
+            for block in manifest.all_blocks(connection, generation)
+        }
+        return sorted(set(folder.iterdir()) - named)
+
+    def _folder(self, user: str) -> Path:
+        return self.root / owner_of(user)
+
+    def _whole(self, generation: Generation, block: KVBlock) -> bool:
+        try:
+            self.read(generation, block)
+        except BlockMissing:
+            return False
+        return True
 
     def _retiled(
         self, connection: Connection, pool: Pool, seqs: frozenset[int]
     ) -> list[tuple[list[KVBlock], list[KVBlock]]]:
-        """For each segment that attended to these messages: (blocks that go, keyless ones instead).
+        """For each segment that has tokens of these messages: (blocks that go, keyless ones instead).
 
-        The closure: a segment's later messages saw the earlier ones, and a message that was generated saw
-        those that were recalled for it.
+        Its later messages saw the earlier ones, and those of other segments did not.
         """
-        generation = pool.generation
-        tainted: dict[tuple[str, int], int] = {}  # by segment, the first position that goes
-        seen: set[int] = set()
-        waiting = set(seqs)
-        while waiting:
-            seen |= waiting
-            reached: set[int] = set()
-            for block in manifest.touching(connection, generation, sorted(waiting)):
-                segment = block.place[:2]
-                first = tainted.get(segment)
-                if first is not None and first <= block.tile.position:
-                    continue
-                tainted[segment] = block.tile.position
-                for other in manifest.segment(connection, generation, *segment):
-                    if other.tile.position >= block.tile.position:
-                        reached |= set(other.tile.seqs)
-            reached |= manifest.attending(connection, generation, waiting | reached)
-            waiting = reached - seen
+        firsts: dict[tuple[str, int], int] = {}  # by segment, the first position that goes
+        for block in manifest.touching(connection, pool.generation, sorted(seqs)):
+            segment, position = block.place[:2], block.tile.position
+            firsts[segment] = min(position, firsts.get(segment, position))
         return [
-            self._retile(connection, pool, segment, first, seqs) for segment, first in sorted(tainted.items())
+            self._retile(connection, pool, segment, first, seqs) for segment, first in sorted(firsts.items())
         ]
 
     @staticmethod
@@ -235,6 +189,22 @@ class KVStore:
         fresh = tiles(stream, first, pool.layout.block_tokens, pool.align)
         new = [KVBlock(0, *segment, tile, times[tile.runs[0][0]]) for tile in fresh]
         return old, new
+
+
+def _name(generation: Generation, block: KVBlock) -> str:
+    """Name of what is written once: other bytes of the same block have another name."""
+    return f"{owner_of(generation.user)}/{generation.number}-{block.number}-{block.crc or 0:08x}"
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder. Raises StorageUnusable."""
+    try:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageUnusable(f"{str(path)!r} cannot be removed: {error.strerror}") from error
 
 
 def _counted(retiled: Sequence[tuple[Sequence[KVBlock], Sequence[KVBlock]]]) -> tuple[Counted, ...]:
