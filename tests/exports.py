@@ -1,5 +1,6 @@
 """Small exports of chats, for tests; and whole files read back."""
 
+from zibaldone.importers.base import Conversation
 from zibaldone.importers.importing import as_error, reading
 from zibaldone.importers.source import opened_source
 
@@ -49,9 +50,13 @@ def claude_chat(name, *turns):
 
 
 def read_file(path, named=None, branches="current"):
-    """The conversations of a whole file. Raises InvalidImport for any fault in it."""
+    """What a whole file holds, by user and session. Raises InvalidImport for any fault in it."""
     with opened_source(path) as source:
-        talks = list(reading(source, named, branches).conversations())
-    for refused in (refused for talk in talks for refused in talk.refused):
+        pieces = list(reading(source, named, branches).conversations())
+    for refused in (refused for piece in pieces for refused in piece.refused):
         raise as_error(refused)
-    return [talk for talk in talks if talk.messages]
+    talks = {}
+    for piece in pieces:
+        for message in piece.messages:
+            talks.setdefault((piece.user_hint, message.session), []).append(message)
+    return [Conversation(tuple(messages), user) for (user, _), messages in talks.items()]

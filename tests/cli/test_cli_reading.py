@@ -130,10 +130,9 @@ def test_the_timeline_has_dated_lines(run):
 
 
 def test_without_arguments_a_guide_with_the_state(run, tmp_path, folder):
-    """Where the memory is, what is in it, what is not read yet, and what to do next."""
+    """Where the memory is, what is in it, and what to do next."""
     guide = run().stdout
     assert f"memory: {folder}\n  4 messages of annabel\n" in guide
-    assert "not read into the notes yet" in guide
     assert "zibaldone maintain" in guide
     empty = run(ZIBALDONE_MEMORY=str(tmp_path / "none")).stdout
     assert "nothing is stored yet" in empty

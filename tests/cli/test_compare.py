@@ -104,7 +104,7 @@ def test_on_the_command_line(memory, run):
     assert [(row["system"], row["budget_tokens"]) for row in figures["rows"]] == [("bm25", 60)]
     for words, says in (
         (["--user", "ann", "--system", "magic"], "no system 'magic'"),
-        (["--user", "ann", "--budget", "0"], "numbers above 0"),
+        (["--user", "ann", "--budget", "0"], "greater than or equal to 1"),
         (["--user", "bob"], "no user 'bob'"),
     ):
         assert says in run("build", "compare", *words, code=2).stderr

@@ -243,12 +243,3 @@ def test_nothing_is_said_below_the_least_confidence(home, fire, monkeypatch, con
     monkeypatch.setattr(Memory, "recall", recalled)
     said = fire("UserPromptSubmit", {"session_id": "s2", "prompt": "Who is my dentist?"})
     assert ("Dr. Moss" in said) == (confidence >= LEAST_CONFIDENCE)
-
-
-def test_a_long_session_goes_on(home, fire, stored, monkeypatch):
-    """Of one that is stored the newest turns alone are read again; nothing is left out."""
-    monkeypatch.setattr(hook, "_NEWEST", 2)
-    turns = [("user", f"Turn {number}.") for number in range(5)]
-    for count in (4, 5):
-        fire("Stop", claude_code(home, *turns[:count]))
-        assert [message.content for message in stored()] == [text for _, text in turns[:count]]

@@ -49,6 +49,7 @@ def test_maintain_and_look(filled):
 def test_what_takes_long_tells_so_in_a_pipe(filled, monkeypatch, words, tells):
     """On standard error, every few seconds; nothing of it on standard output."""
     monkeypatch.setattr(output, "_WORTH_TELLING_S", 0.001)
+    monkeypatch.setattr(output, "_LONGEST_SILENCE_S", 0.001)
     done = filled(*words)
     assert re.search(tells, done.stderr)
     assert not re.search(tells, done.stdout)
@@ -85,15 +86,6 @@ def test_what_recall_uses_is_maintained(filled):
 def test_bad_input(of_two, words, says):
     """The error names the fix, with the exit code of bad input."""
     assert says in of_two(*words.split(), code=2).stderr
-
-
-def test_questions_left_open(filled, tmp_path):
-    """Without a model, --record leaves questions in the folder and says which."""
-    recorded = ("maintain", "--view", "chunks", "--record", tmp_path / "questions")
-    assert "nobody has answered" in filled(*recorded, code=4).stderr
-    (path, *_) = sorted((tmp_path / "questions").rglob("*.md"))
-    assert "Otto repaired clock number" in path.read_text()
-    assert filled("build", "chunks", "--json").stdout.strip() == "[]"
 
 
 def test_from_a_build_to_a_rollback(of_two):

@@ -56,7 +56,6 @@ def test_session_title_id_and_time(read):
     """The conversation's id is the session, its title metadata; ids carry format, conversation, node."""
     (found,) = read([conversation("a", a=node("root", "user", "Hi"))])
     (message,) = found.messages
-    assert found.name == "Bread"
     assert found.user_hint is None
     assert (message.session, message.id, message.metadata) == ("conv", "chatgpt:conv:a", {"title": "Bread"})
     assert message.time == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

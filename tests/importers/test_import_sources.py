@@ -423,6 +423,27 @@ def test_only_the_owner_s_words_become_notes(write, me, notes, memory):
     assert "penicillin" in memory.recall("Who is allergic to penicillin?", user="ann").text
 
 
+def test_telegram_says_whose_account_it_is(write, memory):
+    chat = [
+        {"id": i, "type": "message", "from": name, "date": "2024-01-15T10:31:00", "text": text}
+        for i, (name, text) in enumerate(
+            [
+                ("Ann Lee", "I am allergic to nuts."),
+                ("Ben", "I am allergic to cats."),
+                (None, "I prefer tea."),
+            ]
+        )
+    ]
+    whole = {
+        "personal_information": {"first_name": "Ann", "last_name": "Lee"},
+        "chats": {"list": [{"name": "Ben", "type": "personal_chat", "id": 7, "messages": chat}]},
+    }
+    done = memory.user("ann").import_(write(whole))
+    memory.maintain()
+    assert done.notes == ("your messages in it are those of 'Ann Lee', as the export says",)
+    assert noted(memory) == [("constraint", "I am allergic to nuts.")]
+
+
 def test_what_the_owner_says_by_name_is_of_the_owner(write, memory):
     """A note of the user's as any other: what is said elsewhere without a name repeats it, or ends it."""
     ann = memory.user("ann")
@@ -454,27 +475,6 @@ def test_me_is_somebody_who_speaks(write, memory):
     with pytest.raises(InvalidInput, match="me must be a list"):
         memory.user("ann").import_(write(AMONG_FRIENDS), me="Ann")
     assert memory.users() == []
-
-
-def test_telegram_says_whose_account_it_is(write, memory):
-    chat = [
-        {"id": i, "type": "message", "from": name, "date": "2024-01-15T10:31:00", "text": text}
-        for i, (name, text) in enumerate(
-            [
-                ("Ann Lee", "I am allergic to nuts."),
-                ("Ben", "I am allergic to cats."),
-                (None, "I prefer tea."),
-            ]
-        )
-    ]
-    whole = {
-        "personal_information": {"first_name": "Ann", "last_name": "Lee"},
-        "chats": {"list": [{"name": "Ben", "type": "personal_chat", "id": 7, "messages": chat}]},
-    }
-    done = memory.user("ann").import_(write(whole))
-    memory.maintain()
-    assert done.notes == ("your messages in it are those of 'Ann Lee', as the export says",)
-    assert noted(memory) == [("constraint", "I am allergic to nuts.")]
 
 
 @pytest.mark.parametrize(

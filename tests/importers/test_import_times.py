@@ -12,10 +12,9 @@ def test_a_message_without_a_time_has_its_neighbours(read):
     """That of the one before it in its session; the first have that of the one behind, or nobody knows it."""
     said = [("1", None), ("1", MORNING), ("2", NOON), ("1", None), ("1", NOON), ("1", None), ("3", None)]
     lines = [{"role": "user", "content": "x", "session": session, "time": time} for session, time in said]
-    (talk,) = read("\n".join(map(json.dumps, lines)))
-    times = [message.time and message.time.isoformat() for message in talk.messages]
-    assert times == [MORNING, MORNING, NOON, MORNING, NOON, NOON, None]
-    assert [message.is_dated for message in talk.messages] == [True] * 6 + [False]
+    talks = read("\n".join(map(json.dumps, lines)))
+    times = [[m.time and m.time.isoformat() for m in talk.messages] for talk in talks]
+    assert times == [[MORNING, MORNING, MORNING, NOON, NOON], [NOON], [None]]
 
 
 def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
@@ -45,9 +44,5 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         memory.builds.rebuild(user="ann")
         assert (said(), known()) == before
         memory.user("ann").export(path=tmp_path / "out.jsonl")
-    assert [m.is_dated for m in read_file(tmp_path / "out.jsonl")[0].messages] == [
-        False,
-        False,
-        False,
-        True,
-    ]
+    found = [m.is_dated for talk in read_file(tmp_path / "out.jsonl") for m in talk.messages]
+    assert found == [False, False, False, True]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -114,8 +115,9 @@ def test_the_lines_for_clients(tmp_path):
     for server in servers.values():
         assert Path(server["command"]).name == "zibaldone"
         assert server["args"] == expected
-    assert texts["claude-code"].startswith("claude mcp add zibaldone -- ")
-    assert "'ann'\"'\"'s'" in texts["claude-code"]
+    *command, given = shlex.split(texts["claude-code"])
+    assert command == ["claude", "mcp", "add-json", "zibaldone"]
+    assert json.loads(given) == servers["vscode"]
 
 
 def test_the_lines_for_a_running_server():
@@ -128,8 +130,7 @@ def test_the_lines_for_a_running_server():
         "windsurf": {"serverUrl": url, "headers": header},
         "codex": {"url": url, "http_headers": header},
     }
-    told = f"claude mcp add --transport http zibaldone {url} --header 'X-Memory-User: ann'"
-    assert texts["claude-code"] == told
+    assert json.loads(shlex.split(texts["claude-code"])[-1]) == servers["vscode"]
 
 
 def test_one_client_and_none():

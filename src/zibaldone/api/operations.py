@@ -171,7 +171,6 @@ _AFTER = _number("after", "Only what comes after this seq: the `next` of the pag
 _LIMIT = _number("limit", "At most so many.", PAGE, 1, LONGEST_PAGE, flags="--limit -n")
 _ENTRY = _text("entry", "Of the entry, as 'notes' lists it.", REQUIRED, flags="ID", door="cli")
 _DOCUMENT = _text("doc_id", "Of the document.", REQUIRED, flags="ID", door="cli")
-_RECORDED = Parameter("record", "path", "Answer from this folder of recordings, and keep there what is new.", **_HERE)
 _SHARED = Parameter(
     "shared", "texts", "Of what is shared with the user, only these memories; all of it unless given.", None, None, 16)
 _BUDGET: dict[str, Any] = {"least": 1, "most": 100_000, "flags": "--budget -b"}
@@ -456,7 +455,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "maintain", "maintain",
         "Let views read what they have not read yet; the server does so by itself in the background.",
-        (_VIEWS, _RECORDED), "write", "all", "any",
+        (_VIEWS,), "write", "all", "any",
         rest=Rest("POST", "maintain", "Maintained", body="Maintain",
                   example={"body": {"views": ["topics", "hierarchy"]}}),
         cli=Cli("maintain",
@@ -470,8 +469,7 @@ OPERATIONS: tuple[Operation, ...] = (
          _flag("rollback", "Let the kept build serve again."),
          _flag("discard", "Remove the build that does not serve."),
          _flag("show", "Only say which builds there are."),
-         _flag("at_once", "Take the old one's place when complete: mends damage."),
-         _RECORDED),
+         _flag("at_once", "Take the old one's place when complete: mends damage.")),
         "write", "all",
         cli=Cli("build rebuild",
                 "The models are those of the ZIBALDONE_* variables. Stopped half way, it goes on where it was.")),

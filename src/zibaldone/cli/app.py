@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,9 +49,10 @@ class _Commands(TyperGroup):
         """Write a screen of help: a line for each command, under headings."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
-        for heading, lines in SECTIONS.items():
+        for heading, names in SECTIONS.items():
+            helps = {name: self.commands[name].help or "" for name in names}
             with formatter.section(heading):
-                formatter.write_dl([*lines.items()])
+                formatter.write_dl([(name, re.split("[:;,.]", text)[0]) for name, text in helps.items()])
         with formatter.section("Options, before a command or behind it"):
             formatter.write_dl(_OPTIONS)
         self.format_epilog(ctx, formatter)

@@ -23,46 +23,20 @@ def _flag(name: str, text: str) -> Parameter:
     return Parameter(name, "flag", text, False)
 
 
-# The headings of the help, with a line for each command below them.
-SECTIONS = {
-    "Talk": {
-        "ask": "Answer a question; a model looks into memory, and cites.",
-        "recall": "Recall what a model would be given for a question.",
-        "search": "List the passages that fit a query best.",
-    },
-    "History": {
-        "import": "Import an export of ChatGPT, Claude, WhatsApp, ...",
-        "sessions": "List the conversations.",
-        "show": "Show a message whole.",
-    },
-    "Notes": {
-        "notes": "List what holds of a user; add, edit, pin, delete.",
-        "forget": "Delete messages and all that was made from them.",
-    },
-    "Serve": {
-        "open": "Open the memory in the browser.",
-        "serve": "Serve a page, REST, MCP, and a gateway to a model.",
-        "install": "Set up Claude Code, Codex, opencode, Cursor, VS Code.",
-        "mcp": "Serve editors and agents; print what they are told.",
-        "keys": "Make, list and revoke keys of the server.",
-    },
-    "More": {
-        "add": "Store a message.",
-        "messages": "List messages, page by page.",
-        "export": "Write a user's messages as JSON Lines.",
-        "maintain": "Let the views read what is new.",
-        "demo": "Ask ten questions to a sample of seven months.",
-        "build": "What views made; make one anew; compare.",
-        "admin": "Users, figures, keys of the folder, workers, ...",
-    },
+SECTIONS = {  # of the help: a line for each command, which its own help begins with
+    "Talk": ("ask", "recall", "search"),
+    "History": ("import", "sessions", "show"),
+    "Notes": ("notes", "forget"),
+    "Serve": ("open", "serve", "install", "mcp", "keys"),
+    "More": ("add", "messages", "export", "maintain", "demo", "build", "admin"),
 }
 GROUPS = {  # of commands, and the help of each
-    "notes": "List what holds of a user; change it.",
-    "keys": "Keys of the server: make, list and revoke them.",
+    "notes": "List what holds of a user; add, edit, pin, delete.",
+    "keys": "Manage keys of the server: make, list and revoke them.",
     "mcp": "Serve the memory to an editor or an agent; print what they are to be told.",
-    "build": SECTIONS["More"]["build"],
+    "build": "See what views made; make one anew; compare.",
     "build topics": "Show and export topic documents.",
-    "admin": SECTIONS["More"]["admin"],
+    "admin": "Look after the store: users, figures, keys of the folder, workers, ...",
 }
 
 # fmt: off
@@ -146,7 +120,7 @@ COMMANDS = (
         _option("questions", 'A JSON object a line: {"question": "...", "evidence": [12, "words"]}; else they are made.',
                 kind="path"),
         _option("system", "Only this system: a view, views joined by '+', or a baseline.", kind="texts"),
-        _option("budget", "Tokens of a recall, with commas.", "250,500,1000"),
+        _option("budget", "Tokens of a recall.", (250, 500, 1000), 1, "seqs"),
         whose="user"),
 )
 # fmt: on

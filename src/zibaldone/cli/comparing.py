@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zibaldone.cli.compare.compare import Comparison
@@ -18,14 +17,13 @@ def compare(call: CliCall) -> None:
     from zibaldone.cli.compare.compare import SYSTEMS
     from zibaldone.cli.compare.compare import compare as compare_on
 
-    budgets = _budgets(call.given["budget"])
     with call.opened() as opened, out.progress("comparing", shown=not call.as_json) as progress:
         comparison = compare_on(
             opened,
             call.whose,
             questions=call.given["questions"],
             systems=call.given["system"] or SYSTEMS,
-            budgets_tokens=budgets,
+            budgets_tokens=call.given["budget"],
             progress=progress,
         )
     if call.as_json:
@@ -60,13 +58,3 @@ def _write(comparison: Comparison) -> None:
 
 def _share(mean: Mean | None) -> str:
     return f"{mean.value:.3f}" if mean else "-"
-
-
-def _budgets(given: str) -> tuple[int, ...]:
-    try:
-        budgets = tuple(int(part) for part in given.split(","))
-    except ValueError:
-        budgets = ()
-    if not budgets or min(budgets) < 1:
-        raise InvalidInput(f"--budget {given!r} must be numbers above 0 with commas, such as 500,1000")
-    return budgets

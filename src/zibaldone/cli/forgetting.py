@@ -59,13 +59,10 @@ def forget(call: CliCall) -> None:
 
 def _said_by(memory: Memory, user: str, person: str) -> list[int]:
     """Seqs of what somebody said under this name. Raises UnknownName."""
-    seqs: list[int] = []
-    after, names = 0, dict[str, None]()
-    while page := memory.messages(user=user, after=after, limit=1000, include_tool_traffic=True):
-        names |= dict.fromkeys(message.name for message in page if message.name)
-        seqs += [m.seq for m in page if m.name and m.name.casefold() == person.casefold()]
-        after = page[-1].seq
+    named = [m for m in memory.messages(user=user, include_tool_traffic=True) if m.name]
+    seqs = [message.seq for message in named if str(message.name).casefold() == person.casefold()]
     if not seqs:
+        names = dict.fromkeys(str(message.name) for message in named)
         there = likely(person, [*names]) or out.some([*names], 5) if names else "messages have no names here"
         raise UnknownName(f"nobody is called {person!r}: {there}")
     return seqs

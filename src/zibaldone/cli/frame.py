@@ -87,7 +87,7 @@ class CliCall:
     def run(self, memory: Memory, **changed: Any) -> Any:
         """Call the operation's method with what was typed and these."""
         assert self.operation.cli is not None
-        telling = nullcontext() if "progress" in changed else out.patience(self.operation.cli.command)
+        telling = nullcontext() if "progress" in changed else out.progress(self.operation.cli.command)
         with telling:
             return self.operation.bound(memory, self.user)(**{**self.options(memory), **changed})
 
@@ -216,7 +216,7 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
     default = operation.cli.defaults.get(part.name, part.default)
     is_required = default is REQUIRED or part.name in operation.any_of
     kind = _TYPES.get(part.kind, str)
-    declared: dict[str, Any] = {"help": _help(part)}
+    declared: dict[str, Any] = {"help": part.help}
     if part.kind == "folder":
         declared["parser"] = given_path
     if not part.passed and part.least is not None:  # others are checked by the method, which says it better
@@ -232,12 +232,3 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
 
 def _keyword(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
     return Argument(name, Argument.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-def _help(part: Parameter) -> str:
-    added = ""
-    if part.kind == "session":
-        added = ": its name, or how that begins"
-    elif part.kind in ("texts", "choices", "seqs", "paths"):
-        added = " (repeatable)"
-    return f"{part.help[:-1]}{added}." if added and not part.help.endswith("...") else part.help + added

@@ -18,10 +18,9 @@ _FILLED = (
     ('zibaldone recall "When do I see the dentist?"', "what a model would be given"),
     ("zibaldone search dentist", "ranked passages, to look around"),
     ("zibaldone sessions", "the conversations"),
-    ("zibaldone notes", "what holds for you"),
+    ("zibaldone notes", "what holds for you, once 'zibaldone maintain' has read what is new"),
     ("zibaldone forget --session NAME --dry-run", "what would go"),
 )
-_MAINTAIN = ("zibaldone maintain", "read what is new into the notes")
 
 
 def guide_lines(folder: Path) -> Iterator[str]:
@@ -38,9 +37,6 @@ def guide_lines(folder: Path) -> Iterator[str]:
         if stats.messages:
             commands = _FILLED
             yield f"  {out.count(stats.messages, 'message')} of {out.some(users, 5)}"
-        if unread := next((view.lag for view in stats.views if view.view == "notes"), 0):
-            commands = (_MAINTAIN, *_FILLED)
-            yield f"  {out.count(unread, 'message')} not read into the notes yet"
     if commands == _EMPTY:
         yield "  nothing is stored yet"
     yield "\nnext:"

@@ -35,7 +35,6 @@ MOST_TOKENS = 800  # recalled for a prompt
 LEAST_CONFIDENCE = 0.51
 _MOST_CHARACTERS = 1500  # of rules, when a session starts
 _RECALL_S = 5.0
-_NEWEST = 400  # turns of a session that are looked at again when it goes on
 _LONGEST_LOG_BYTES = 2**18
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
 _SPEAKERS = ("user", "assistant")
@@ -124,9 +123,6 @@ def _answered(event: _Event, user: str, folder: Path) -> str:
     if event.name == "Stop":
         if _mode() != "recall" and (turns := list(_turns(event))):
             with open_memory(folder, create=True) as memory:
-                earlier = turns[-_NEWEST].id if len(turns) > _NEWEST else None
-                if earlier is not None and memory.get(earlier, user=user):  # and so all before it
-                    turns = turns[-_NEWEST:]
                 memory.user(user).import_(_as_export(turns), format="jsonl")
         return ""
     if _mode() == "store" or not holds_memory(folder):

@@ -76,29 +76,21 @@ def check_user(opened: Memory, user: str | None) -> None:
 
     if user is None or key("user", user) in (users := opened.users()):
         return
-    if not users:
-        hint = "it is empty"
-    elif len(users) == 1:
-        hint = f"give --user {users[0]}, the only one"
-    else:
-        hint = likely(user, users) or f"give --user, one of {out.some(users, 5)}"
+    hint = likely(user, users) or f"give --user, one of {out.some(users, 5)}" if users else "it is empty"
     raise UnknownName(f"no user {user!r} in {opened.admin.place}: {hint}")
 
 
 def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
-    """A session by its name, or by how its name or its title begins, where that is one session's alone.
+    """A session by its name, or by how that begins, where it is one session's alone.
 
     Raises UnknownName, which names what might be meant.
     """
     if name is None or not name:
         return name
-    held = opened.user(user).sessions()
-    names = [session.session for session in held]
+    names = [session.session for session in opened.user(user).sessions()]
     if name in names:
         return name
-    meant = [session for session in names if session.startswith(name)] or [
-        session.session for session in held if session.title.casefold().startswith(name.casefold())
-    ]
+    meant = [session for session in names if session.startswith(name)]
     if len(meant) == 1:
         return meant[0]
     if meant:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import os
 import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.install.edits import Change, put_in, read, taken_out
+from zibaldone.cli.install.edits import Change, put_in, taken_out
 from zibaldone.cli.install.programs import PROGRAMS, Setting, plugin_folder
 from zibaldone.cli.mcp import program_path, whole
 from zibaldone.errors import InvalidInput
@@ -36,12 +34,9 @@ def install(call: CliCall) -> None:
     setting = Setting(program_path(), options, project=call.given["project"])
     changes = [(taken_out if removes else put_in)(edit) for edit in program.edits(setting)]
     changes = [change for change in changes if change.before != change.after]
-    commands: list[list[str]] = []
-    if program.has_plugins:
-        if removes and setting.project and _has_plugin(_settings_of_user()):
-            changes = []  # all projects and the user share its files
-        if changes or _has_plugin(setting.at(".claude/settings.local.json", _settings_of_user())) == removes:
-            commands = _commands(setting, removes=removes, anew=bool(changes))
+    if program.has_plugins and setting.project:
+        raise InvalidInput(f"a plugin of {program.shown} is for all projects: leave --project out")
+    commands = _commands(removes=removes) if program.has_plugins and changes else []
     if commands and not dry and shutil.which(commands[0][0]) is None:
         raise InvalidInput(
             "there is no 'claude' to install the plugin: npm install -g @anthropic-ai/claude-code"
@@ -80,23 +75,14 @@ def _show(change: Change, *, whole: bool) -> None:
             out.write(line)
 
 
-def _commands(setting: Setting, *, removes: bool, anew: bool) -> list[list[str]]:
+def _commands(*, removes: bool) -> list[list[str]]:
     """The commands of Claude Code by which it takes a plugin in; of a changed one it first lets go."""
-    scope = ["--scope", "local" if setting.project else "user"]
     plugin = ["claude", "plugin"]
-    away = [*plugin, "uninstall", _PLUGIN, *scope]
+    away = [*plugin, "uninstall", _PLUGIN]
     if removes:
-        return [away, [*plugin, "marketplace", "remove", _MARKETPLACE, *scope]]
-    added = [*plugin, "marketplace", "add", str(plugin_folder()), *scope]
-    return [added, *([away] if anew else []), [*plugin, "install", _PLUGIN, *scope]]
-
-
-def _settings_of_user() -> Path:
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "settings.json"
-
-
-def _has_plugin(settings: Path) -> bool:
-    return _PLUGIN in (read(settings) or "")
+        return [away, [*plugin, "marketplace", "remove", _MARKETPLACE]]
+    added = [*plugin, "marketplace", "add", str(plugin_folder())]
+    return [added, away, [*plugin, "install", _PLUGIN]]
 
 
 def _run(command: Sequence[str], *, may_fail: bool) -> None:

@@ -6,7 +6,6 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,10 +28,10 @@ def config(call: CliCall) -> None:
     else:  # its key, if it needs one, is put in by hand: it is nothing to print
         entry = {"url": f"{url.rstrip('/')}/mcp", "headers": {"X-Memory-User": call.whose}}
     chosen = [name for name in _CLIENTS if client in (None, name)]
-    lines = {name: text for name in chosen if (text := _CLIENTS[name][1](entry))}
+    lines = {name: text for name in chosen if (text := _lines(name, entry))}
     if not lines:
         raise InvalidInput(f"{client} takes no --url: leave it out, and the client starts a server itself")
-    shown = "\n\n".join(f"{_CLIENTS[name][0]}:\n\n{text}" for name, text in lines.items())
+    shown = "\n\n".join(f"{_CLIENTS[name]}:\n\n{text}" for name, text in lines.items())
     call.answer(lines, shown)
     if url is None and find_spec("mcp") is None:
         out.note("a client cannot start it yet: pip install 'zibaldone[mcp]'", "yellow")
@@ -75,41 +74,30 @@ def codex_lines(entry: Entry) -> str:
     return "\n".join(["[mcp_servers.zibaldone]", *lines])
 
 
-def _servers(entry: Entry, key: str = "mcpServers") -> str:
-    return json.dumps({key: {"zibaldone": entry}}, indent=2, ensure_ascii=False)
+def _lines(client: str, entry: Entry) -> str:
+    """The lines that a client reads; "" where it takes no address."""
+    typed = {"type": "http" if "url" in entry else "stdio", **entry}
+    if client == "codex":
+        return codex_lines(entry)
+    if client == "claude-code":
+        return f"claude mcp add-json zibaldone {shlex.quote(json.dumps(typed))}"
+    if client == "claude-desktop" and "url" in entry:
+        return ""
+    if client == "windsurf":
+        entry = {"serverUrl" if key == "url" else key: value for key, value in entry.items()}
+    servers = (
+        {"servers": {"zibaldone": typed}} if client == "vscode" else {"mcpServers": {"zibaldone": entry}}
+    )
+    return json.dumps(servers, indent=2, ensure_ascii=False)
 
 
-def _claude_desktop(entry: Entry) -> str:
-    return "" if "url" in entry else _servers(entry)  # its file knows no addresses
-
-
-def _claude_code(entry: Entry) -> str:
-    if "url" not in entry:
-        return f"claude mcp add zibaldone -- {shlex.join([entry['command'], *entry['args']])}"
-    ((header, user),) = entry["headers"].items()
-    given = shlex.join([entry["url"], "--header", f"{header}: {user}"])
-    return f"claude mcp add --transport http zibaldone {given}"
-
-
-def _vscode(entry: Entry) -> str:
-    return _servers({"type": "http" if "url" in entry else "stdio", **entry}, "servers")
-
-
-def _windsurf(entry: Entry) -> str:
-    return _servers({"serverUrl" if key == "url" else key: value for key, value in entry.items()})
-
-
-# Where each client is told, and how.
-_CLIENTS: dict[str, tuple[str, Callable[[Entry], str]]] = {
-    "claude-desktop": (
-        "Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config)",
-        _claude_desktop,
-    ),
-    "claude-code": ("Claude Code, in a shell", _claude_code),
-    "cursor": ("Cursor, in ~/.cursor/mcp.json", _servers),
-    "vscode": ("VS Code, in .vscode/mcp.json", _vscode),
-    "codex": ("Codex, in ~/.codex/config.toml", codex_lines),
-    "windsurf": ("Windsurf, in ~/.codeium/windsurf/mcp_config.json", _windsurf),
+_CLIENTS = {  # where each is told
+    "claude-desktop": "Claude Desktop, in claude_desktop_config.json (Settings, Developer, Edit Config)",
+    "claude-code": "Claude Code, in a shell",
+    "cursor": "Cursor, in ~/.cursor/mcp.json",
+    "vscode": "VS Code, in .vscode/mcp.json",
+    "codex": "Codex, in ~/.codex/config.toml",
+    "windsurf": "Windsurf, in ~/.codeium/windsurf/mcp_config.json",
 }
 
 

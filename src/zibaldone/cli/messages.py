@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from zibaldone.cli import output as out
 from zibaldone.cli import showing
 from zibaldone.cli.frame import CliCall, runs
-from zibaldone.cli.input import MYSELF, holds_memory, open_memory, standard_input, standard_input_file
+from zibaldone.cli.input import MYSELF, open_memory, standard_input, standard_input_file
 from zibaldone.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from zibaldone.api.memory import Memory
 
 
 @runs("addMessages")
@@ -30,24 +26,19 @@ def add(call: CliCall) -> None:
     if call.as_json:
         out.write_json({"user": call.user, "messages": stored})
     else:
-        showing.write_messages(call, stored)
+        call.show(stored)
 
 
 @runs("importFile")
 def import_(call: CliCall) -> None:
     from zibaldone.core.validation import key
-    from zibaldone.engine.imports import ImportInterrupted, must_be_readable
-    from zibaldone.importers.importing import NoUser, reading
-    from zibaldone.importers.source import opened_source
+    from zibaldone.engine.imports import ImportInterrupted
+    from zibaldone.importers.importing import NoUser
 
-    path, form, user = call.given["path"], call.given["format"], call.user
+    path, user = call.given["path"], call.user
     if user is not None:
         key("user", user)
     given = standard_input_file() if str(path) == "-" else path
-    if isinstance(given, Path) and not holds_memory(call.folder):  # then what cannot be imported makes none
-        with opened_source(given) as source:
-            read = reading(source, form, *(call.given[name] for name in ("branches", "me", "dates")))
-            must_be_readable(read)
     bar_of = out.progress("importing", shown=not call.as_json)
     with open_memory(call.folder, create=True) as memory, bar_of as bar:
         options: dict[str, Any] = {**call.options(memory), "path": given, "progress": bar}
@@ -99,27 +90,18 @@ def show(call: CliCall) -> None:
 @runs("exportMessages")
 def export(call: CliCall) -> None:
     """Write a user's messages as JSON Lines, which import reads back exactly."""
+    from zibaldone.importers.export import to_line
+
     path = call.given["path"]
     if call.given["attachments"] and str(path) == "-":
         raise InvalidInput("an archive is not written to standard output: give a path, such as mine.zip")
     with call.opened() as memory:
         if str(path) == "-":
-            _export_to_standard_output(memory, call.whose)
+            for message in memory.messages(user=call.whose, include_tool_traffic=True):
+                out.write(to_line(message))
             return
         count = call.run(memory)
     call.answer(
         {"user": call.user, "path": path, "messages": count},
         f"{out.count(count, 'message')} written to {path}",
     )
-
-
-def _export_to_standard_output(memory: Memory, user: str) -> None:
-    from zibaldone.importers.export import to_line
-
-    after = 0
-    while page := memory.messages(user=user, after=after, limit=1000, include_tool_traffic=True):
-        for message in page:
-            out.write(to_line(message))
-        after = page[-1].seq
-    if not after:
-        raise InvalidInput(f"user {user!r} has no messages: nothing to export")

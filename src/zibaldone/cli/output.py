@@ -15,7 +15,7 @@ from time import monotonic
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -25,7 +25,7 @@ _LONG_CELL = 24  # columns that are left at least to words, which are
 _GAP = 2
 _BREAKS = re.compile(r"[\t\n\r]+")
 INTERRUPTED = 130
-_WORTH_TELLING_S = 2.0  # after which, and every which, a plain line tells of progress
+_WORTH_TELLING_S, _LONGEST_SILENCE_S = 2.0, 30.0  # between lines that tell of progress
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -110,27 +110,16 @@ def table(*columns: str, rows: Iterable[Sequence[object]]) -> None:
         needed += longest if is_short else _LONG_CELL
     for row in cells:
         made.add_row(*map(Text, row))
-    console.print(made if needed <= console.width else _in_blocks(columns, cells, console.width))
+    console.print(made if needed <= console.width else _in_blocks(columns, cells))
 
 
-def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Group:
-    """Short cells with their names, as many as go in a line; long ones below them, wrapped between words."""
-    lines: list[Text] = []
-    for row in cells:
-        heads: list[str] = []
-        for column, cell in zip(columns, row, strict=True):
-            if not cell or not _is_short(cell):
-                continue
-            named = f"{column} {cell}".strip()
-            named = named if cell_len(named) <= width else cell
-            if heads and cell_len(longer := f"{heads[-1]}   {named}") <= width:
-                heads[-1] = longer
-            else:
-                heads.append(named)
-        lines += [Text()] if lines else []
-        lines += [Text(line, style="bold") for line in heads]
-        lines += [Text(cell, overflow="fold") for cell in row if not _is_short(cell)]
-    return Group(*lines)
+def _in_blocks(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> Text:
+    """A line for each cell, with its name; rich wraps it between words."""
+    blocks = (
+        "\n".join(f"{name} {cell}".strip() for name, cell in zip(columns, row, strict=True) if cell)
+        for row in cells
+    )
+    return Text("\n\n".join(blocks), overflow="fold")
 
 
 def _is_short(cell: str) -> bool:
@@ -139,50 +128,29 @@ def _is_short(cell: str) -> bool:
 
 
 @contextmanager
-def progress(label: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error; give what is yielded (done, total).
+def progress(label: str, *, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
+    """Tell on standard error how far that has come which takes longer than two seconds, less and less often.
 
-    Where that is no terminal, a plain line every few seconds of what takes longer than two.
+    Give what is yielded (done, total), where these are known.
     """
-    from rich import progress as bars
-
-    console = Console(stderr=True)
-    if not shown:
-        yield lambda _done, _total: None
-    elif not console.is_terminal:
-        yield _plain_progress(label)
-    else:
-        with bars.Progress(console=console, transient=True) as bar:
-            task = bar.add_task(label, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def _plain_progress(label: str) -> Callable[[int, int], None]:
-    next_line = monotonic() + _WORTH_TELLING_S
-
-    def show(done: int, total: int) -> None:
-        nonlocal next_line
-        if (now := monotonic()) >= next_line:
-            next_line = now + _WORTH_TELLING_S
-            note(f"{label}: {100 * done // total} %" if total else label)
-
-    return show
-
-
-@contextmanager
-def patience(label: str) -> Iterator[None]:
-    """Say on standard error every few seconds that what tells of no progress still goes on."""
-    done, began = Event(), monotonic()
+    ended, began, far = Event(), monotonic(), ""
 
     def tell() -> None:
-        while not done.wait(_WORTH_TELLING_S):
-            note(f"{label}: {monotonic() - began:.0f} s so far")
+        pause = _WORTH_TELLING_S
+        while not ended.wait(pause):
+            note(f"{label}: {far or f'{monotonic() - began:.0f} s so far'}")
+            pause = min(2 * pause, _LONGEST_SILENCE_S)
 
-    Thread(target=tell, name="zibaldone-patience", daemon=True).start()
+    def take(done: int, total: int) -> None:
+        nonlocal far
+        far = f"{100 * done // total} %" if total else ""
+
+    if shown:
+        Thread(target=tell, name="zibaldone-progress", daemon=True).start()
     try:
-        yield
+        yield take
     finally:
-        done.set()
+        ended.set()
 
 
 def _errors_are_seen() -> bool:

@@ -13,7 +13,6 @@ from zibaldone.cli.output import count, short, some
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from zibaldone.api.documents import TopicsExported
     from zibaldone.core import Evidence, Message
     from zibaldone.engine.forgetting import Receipt
     from zibaldone.engine.imports import Imported
@@ -135,29 +134,6 @@ def message_line(message: Message) -> str:
     return f"{message.seq}  {time}  [{message.session}]  {message.speaker}: {message.content}"
 
 
-@shows("listMessages")
-def write_messages(_: CliCall, messages: Sequence[Message]) -> None:
-    """Write a line for each message."""
-    for message in messages:
-        out.write(message_line(message))
-
-
-SHOWN["addMessages"] = write_messages
-
-
-@shows("grant")
-@shows("revoke")
-def _granted(call: CliCall, grant: Grant) -> None:
-    again = " no longer" if call.operation.name == "revoke" else ""
-    out.write(f"{grant.user} may {_may(grant)} {grant.scope}{again}")
-
-
-@shows("listUsers")
-def _users(_: CliCall, names: Sequence[str]) -> None:
-    for name in names:
-        out.write(name)
-
-
 def message_in_full(versions: Sequence[Message]) -> str:
     """A message with all that is known of it; where it was corrected, each version, the last one holds."""
     first, *corrections = versions
@@ -219,22 +195,23 @@ def write_reasons(recalled: Recall) -> None:
     out.table("rank", "decision", "view", "messages", "tokens", "channels", "why", "text", rows=rows)
 
 
-@shows("getTopic")
-def _topic(_: CliCall, text: str) -> None:
-    out.write(text.rstrip("\n"))
-
-
-@shows("exportTopics")
-def _exported(_: CliCall, done: TopicsExported) -> None:
-    out.write(f"{count(len(done.files) - 1, 'document')} written to {done.folder}")
-
-
-@shows("timeline")
-def _timeline(_: CliCall, lines: Any) -> None:
+def _timeline(lines: Any) -> str:
     from zibaldone.recall.timeline import text_of
 
-    out.write(text_of(lines))
+    return text_of(lines)
 
+
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "addMessages": lambda messages: "\n".join(map(message_line, messages)),
+    "listMessages": lambda messages: "\n".join(map(message_line, messages)),
+    "listUsers": "\n".join,
+    "grant": lambda grant: f"{grant.user} may {_may(grant)} {grant.scope}",
+    "revoke": lambda grant: f"{grant.user} may {_may(grant)} {grant.scope} no longer",
+    "getTopic": lambda text: text.rstrip("\n"),
+    "exportTopics": lambda done: f"{count(len(done.files) - 1, 'document')} written to {done.folder}",
+    "timeline": _timeline,
+}
+SHOWN.update(dict.fromkeys(_TEXTS, lambda call, result: out.write(_TEXTS[call.operation.name](result))))
 
 # What was imported, forgotten, counted
 

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from zibaldone.cli import output as out
 from zibaldone.cli.frame import CliCall, runs
 from zibaldone.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from zibaldone.storage.converting import Converted
-
 _BUSY_S = 30.0
 
 
 @runs("admin encrypt")
-def encrypt(call: CliCall) -> None:
-    from zibaldone.storage.converting import encrypt_folder
-
-    _show(call, encrypt_folder(_folder(call.folder), _key()))
-
-
 @runs("admin decrypt")
-def decrypt(call: CliCall) -> None:
-    from zibaldone.storage.converting import decrypt_folder
+def convert(call: CliCall) -> None:
+    from zibaldone.storage.converting import decrypt_folder, encrypt_folder
 
-    _show(call, decrypt_folder(_folder(call.folder), _key()))
+    encrypts = call.operation.name == "admin encrypt"
+    converted = (encrypt_folder if encrypts else decrypt_folder)(_folder(call.folder), _key())
+    lines = ["encrypted" if encrypts else "decrypted: its files are plain"]
+    if converted.others:
+        lines.append(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
+    if encrypts:
+        lines.append(
+            "The plain files are deleted, not overwritten: backups and the disk may still have them."
+        )
+    call.answer(converted, "\n".join(lines))
 
 
 @runs("admin rekey")
@@ -63,18 +62,6 @@ def _key() -> str | bytes:
     from zibaldone.api import settings
 
     return settings.key() or b""
-
-
-def _show(call: CliCall, converted: Converted) -> None:
-    what = "encrypted" if converted.encrypted else "decrypted: its files are plain"
-    lines = [what]
-    if converted.others:
-        lines.append(f"left as they are, since they are not the memory's: {out.some(converted.others)}")
-    if converted.encrypted:
-        lines.append(
-            "The plain files are deleted, not overwritten: backups and the disk may still have them."
-        )
-    call.answer(converted, "\n".join(lines))
 
 
 @runs("admin wall")

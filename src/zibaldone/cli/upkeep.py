@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -19,21 +18,9 @@ if TYPE_CHECKING:
     from zibaldone.api.memory import Memory
     from zibaldone.engine.maintenance import Maintained
     from zibaldone.engine.rebuilding.builds import Build, BuildDiff, BuildStatus
-    from zibaldone.models.base import ChatModel
     from zibaldone.views.base import Content
 
 _STEPS = ("diff", "switch", "rollback", "discard", "show", "at_once")
-
-
-def _recorded(folder: Path | None) -> ChatModel | None:
-    """The environment's chat model, behind a folder of recordings where one is given."""
-    from zibaldone.api import settings
-    from zibaldone.models.recorded import RecordedModel
-
-    chat = settings.chat()
-    if folder is None:
-        return chat
-    return RecordedModel(folder, chat, "ask" if chat else "leave_open")
 
 
 @runs("admin worker")
@@ -59,9 +46,8 @@ def worker(call: CliCall) -> None:
 @runs("maintain")
 def maintain(call: CliCall) -> None:
     """Let the views read what is new, of one user or of all, and put their storage in order."""
-    chat = _recorded(call.given["record"])
     bar_of = out.progress("maintaining", shown=not call.as_json)
-    with call.opened(chat=chat) as memory, bar_of as progress:
+    with call.opened() as memory, bar_of as progress:
         done = call.run(memory, progress=progress)
     call.answer(done, "\n".join(_maintained_lines(done)))
     if done.behind:
@@ -102,7 +88,7 @@ def rebuild(call: CliCall) -> None:
         first, second = (step.replace("_", "-") for step in chosen[:2])
         raise InvalidInput(f"one thing at a time: --{first} or --{second}")
     step = chosen[0] if chosen else "build"
-    with call.opened(chat=_recorded(given["record"])) as memory:
+    with call.opened() as memory:
         users = memory.users() if call.user is None else [call.user]
         done = [_done(call, memory, name, step) for name in users]
     call.answer(done, "\n".join(line for result in done for line in _lines(result)) or None)

@@ -75,17 +75,6 @@ def import_source(
     return done.report()
 
 
-def must_be_readable(reading: ImportReading) -> None:
-    """Raise the InvalidImport that an import of this source would raise; stores nothing."""
-    refused: list[NotImported] = []
-    for talk in reading.conversations():
-        if talk.messages:
-            return
-        refused += talk.refused
-    if refused:
-        raise _nothing(refused, len(refused))
-
-
 def _parts(reading: ImportReading, user: str | None, done: _Tally) -> Iterator[tuple[str, list[Message]]]:
     """Yield (user, messages) of whole conversations, as many as are stored together."""
     waiting: dict[str, list[Message]] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from zibaldone.core.validation import shown
 from zibaldone.errors import InvalidImport, UnknownName
 from zibaldone.importers.base import Conversation, NotImported
-from zibaldone.importers.files import Importer, check_json, head_of
+from zibaldone.importers.files import Importer, head_of
 from zibaldone.importers.source import ImportSource, opened_source
 
 __all__ = ["Conversation", "ImportSource", "Importer", "NotImported", "get", "names", "recognise"]
@@ -34,9 +34,9 @@ _IMPORTERS = {
 }
 
 
-_IF_KNOWN = "If it is one of the formats below all the same, name it (--format)."
-_IF_TEXT = (
-    "A text that is one note is imported when its name ends in .md, or added as a message (zibaldone add -)."
+_HINT = (
+    "If it is one of the formats below all the same, name it (--format). A text that is one note is imported"
+    " when its name ends in .md, or added as a message (zibaldone add -)."
 )
 
 
@@ -68,25 +68,9 @@ def recognise(given: str | Path | ImportSource) -> Importer:
     for importer in importers:
         if importer.files(given):
             return importer
-    is_json = given.only is not None and head_of(given, given.only).is_json  # raises if it is no text
-    if given.only is not None and is_json:
-        check_json(given, given.only)
+    if given.only is None:
+        opening = f"the {given.kind} holds {', '.join(map(repr, given.names[:8])) or 'nothing'}"
+    else:
+        opening = f"it begins with {head_of(given, given.only).text[:60]!r}"  # raises if it is no text
     tried = "; ".join(f"{importer.name}: no {importer.looks_for}" for importer in importers)
-    is_text = given.only is not None and not is_json
-    raise InvalidImport(
-        f"{given.label}: is of no known format: {_described(given)}. {_IF_TEXT if is_text else _IF_KNOWN}"
-        f" Tried {tried}"
-    )
-
-
-def _described(source: ImportSource) -> str:
-    """Describe an unknown source."""
-    if source.only is None:
-        what = "it is a directory" if source.kind == "folder" else "it is a ZIP archive"
-        return f"{what} with {', '.join(map(repr, source.names[:8])) or 'nothing in it'}"
-    head = head_of(source, source.only)
-    if not head.is_json:
-        return f"it is neither JSON nor JSON Lines: it begins with {head.text[:40]!r}"
-    if not head.keys:
-        return "its first object is not there"
-    return f"its first object has the keys {', '.join(map(repr, head.keys[:12]))}"
+    raise InvalidImport(f"{given.label}: is of no known format: {opening}. {_HINT} Tried {tried}")

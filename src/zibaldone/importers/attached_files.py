@@ -94,16 +94,13 @@ class AttachedFiles:
         name = self.find(attachment)
         if name is None:
             return None
+        where, most = self._source.where(name), MOST_FILE_BYTES // 2**20
         try:
             data = self._source.beginning(name, MOST_FILE_BYTES + 1)
         except InvalidImport as error:
-            where = self._source.where(name)
             refused.append(NotImported(where, str(error).removeprefix(f"{where}: ")))
             return None
         if len(data) > MOST_FILE_BYTES:
-            most = MOST_FILE_BYTES // 2**20
-            refused.append(
-                NotImported(self._source.where(name), f"has more than {most} MiB: its bytes are not kept")
-            )
+            refused.append(NotImported(where, f"has more than {most} MiB: its bytes are not kept"))
             return None
         return data

@@ -15,21 +15,14 @@ from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.core.validation import to_time
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation, NotImported
+from zibaldone.importers.base import Branches, Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import (
-    Importer,
-    each_conversation,
-    each_file,
-    gathered,
-    read_elements,
-    refusal,
-)
+from zibaldone.importers.files import Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import (
     attached,
     attachment,
+    branch_of,
     known_of_user,
     remembered_lines,
     titled,
@@ -50,20 +43,20 @@ class ChatGPT(Importer):
     in_folders = r"conversations[^/]*\.json\Z"
     first_keys = frozenset({"mapping"})
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """Yield one conversation each; some have no messages."""
-        known: set[str] = set()
+    def read(self, source: ImportSource) -> Iterator[Item]:
+        """Yield the messages of all files; what is known of the user once."""
+        self.known = set[str]()
+        return super().read(source)
 
-        def conversation(node: Node) -> Conversation:
-            title, own = node.get("title"), node.get("conversation_id") or node.get("id")
-            label = (own or node["id"]).label()
-            chat = _Chat(node, label, title.text() if title else "", known)
-            return gathered(chat.title or label, chat.messages(branches))
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each conversation."""
+        return each(read_elements(source, name), self._conversation)
 
-        return each_file(
-            self.files(source) or source.names,
-            lambda name: each_conversation(read_elements(source, name), conversation, "title"),
-        )
+    def _conversation(self, node: Node) -> Iterator[Item]:
+        title, own = node.get("title"), node.get("conversation_id") or node.get("id")
+        label = (own or node["id"]).label()
+        chat = _Chat(node, label, title.text() if title else "", self.known)
+        return each((self.branches,), chat.messages, chat.title or label)
 
 
 @dataclass(slots=True)
@@ -76,20 +69,27 @@ class _Chat:
     known: set[str]  # ids of what is known of the user, which every conversation repeats
     last: datetime | None = None
 
-    def messages(self, branches: Branches) -> Iterator[Message | NotImported]:
+    def messages(self, branches: Branches) -> Iterator[Item]:
         """Yield the messages in the order of the conversation."""
         mapping = self.node["mapping"].fields()
-        current = _branch(self.node, mapping)
-        keys = current if branches == "current" else _keys_parents_first(mapping)
+        parents = {
+            key: str(node.value.get("parent")) if isinstance(node.value, dict) else ""
+            for key, node in mapping.items()
+        }
+        leaf = self.node.text_of("current_node")
+        current = branch_of(parents, leaf if leaf in parents else next(reversed(parents), ""))
         shown = set(current)
         self.last = self.node.time_of("create_time")
-        for key in keys:
-            try:
-                message = mapping[key].get("message")
-                if message is not None:
-                    yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
-            except InvalidImport as error:
-                yield refusal(error, self.title or self.label)
+
+        def read(key: str) -> Iterator[Message]:
+            message = mapping[key].get("message")
+            if message is not None:
+                yield from self._of_node(key, message, {} if key in shown else {"branch": "other"})
+
+        every: dict[str, None] = {}  # parents before children
+        for key in parents if branches == "all" else ():
+            every |= dict.fromkeys(branch_of(parents, key, every))
+        return each(every or current, read, self.title or self.label)
 
     def _of_node(self, key: str, message: Node, branch: dict[str, Any]) -> Iterator[Message]:
         content = message.get("content")
@@ -148,42 +148,6 @@ class _Chat:
             yield node.message(message)
 
 
-def _branch(conversation: Node, mapping: dict[str, Node]) -> list[str]:
-    """The nodes from the root to the current node; where that is not there, to the newest leaf."""
-    current = conversation.get("current_node")
-    key = current.text() if current else ""
-    if key not in mapping:
-        key = _newest_leaf(mapping)
-    branch: dict[str, None] = {}
-    while key in mapping and key not in branch:  # a parent that is not there, or comes again: it begins here
-        branch[key] = None
-        parent = mapping[key].get("parent")
-        if parent is None:
-            break
-        key = parent.text()
-    return list(branch)[::-1]
-
-
-def _newest_leaf(mapping: dict[str, Node]) -> str:
-    """Return the last node that has no children; for an export without `current_node`."""
-    parents = {parent.text() for node in mapping.values() if (parent := node.get("parent"))}
-    return next((key for key in reversed(mapping) if key not in parents), next(iter(mapping), ""))
-
-
-def _keys_parents_first(mapping: dict[str, Node]) -> list[str]:
-    """Return the key of every node, parents before children."""
-    ordered: dict[str, None] = {}
-    for key in mapping:
-        chain: dict[str, None] = {}
-        ancestor = key
-        while ancestor in mapping and ancestor not in ordered and ancestor not in chain:  # a cycle ends it
-            chain[ancestor] = None
-            parent = mapping[ancestor].get("parent")
-            ancestor = parent.text() if parent else ""
-        ordered.update(dict.fromkeys(reversed(chain)))
-    return list(ordered)
-
-
 def _noise(message: Node, role: str, kind: str, recipient: str | None) -> str | None:
     """Return the kind of noise of a message that ChatGPT does not show; None for others."""
     metadata, weight = message.get("metadata"), message.get("weight")
@@ -232,12 +196,12 @@ def _part(node: Node) -> tuple[str, list[dict[str, Any]]]:
     if "image" in label:
         dalle = (metadata := node.get("metadata")) and metadata.get("dalle")
         prompt = (dalle.text_of("prompt") if dalle else "") or None
-        file = attachment("image", pointer, size_bytes=size, caption=prompt)
+        file = attachment("image", name=pointer, bytes=size, caption=prompt)
         return f"[image: {prompt}]" if prompt else "[image]", [file]
     if "audio" in label:  # what was said stands beside it as a transcription
-        return "", [attachment("audio", pointer, size_bytes=size)]
+        return "", [attachment("audio", name=pointer, bytes=size)]
     label = label.removesuffix("_asset_pointer").replace("_", " ")
-    return f"[{label}]", [attachment(label, pointer, size_bytes=size)]
+    return f"[{label}]", [attachment(label, name=pointer, bytes=size)]
 
 
 def _files(message: Node) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -246,7 +210,8 @@ def _files(message: Node) -> Iterator[tuple[str, dict[str, Any]]]:
         kind = node.text_of("mime_type") or node.text_of("mimeType") or None
         name, own_id = node.text_of("name"), node.text_of("id") or None
         if name and not (kind and kind.startswith("image/")):  # images are among the parts
-            yield f"[file: {name}]", attachment("file", name, kind, node.value.get("size"), own_id=own_id)
+            size = node.value.get("size")
+            yield f"[file: {name}]", attachment("file", name=name, media_type=kind, bytes=size, id=own_id)
 
 
 def _fenced(text: str) -> str:

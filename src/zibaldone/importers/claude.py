@@ -8,28 +8,20 @@ are messages of a session of the project, with the role `document`: nobody said 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Branches, Conversation, NotImported
-from zibaldone.importers.document import Labels, Node
-from zibaldone.importers.files import (
-    Importer,
-    each_conversation,
-    each_file,
-    each_message,
-    gathered,
-    read_elements,
-    with_keys,
-)
+from zibaldone.importers.base import Branches, Item
+from zibaldone.importers.document import Node
+from zibaldone.importers.files import Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import (
     attached,
     attachment,
+    branch_of,
     known_of_user,
     remembered_lines,
     titled,
@@ -48,83 +40,58 @@ class Claude(Importer):
 
     name = "claude"
     looks_for = "'chat_messages' in the first object of a conversations.json"
+    in_folders = r"conversations[^/]*\.json\Z"
+    first_keys = frozenset({"chat_messages"})
 
     def files(self, source: ImportSource) -> list[str]:
         """List the files of conversations, and those of memories and projects beside them."""
-        if source.only is not None:
-            return with_keys(source, source.names, "chat_messages")
-        named = [name for name in source.names if re.search(r"conversations[^/]*\.json\Z", name)]
-        chats = with_keys(source, named, "chat_messages")
-        return [*chats, *source.named("memories.json", "projects.json")] if chats else []
+        chats = super().files(source)
+        beside = chats and source.only is None
+        return [*chats, *source.named("memories.json", "projects.json")] if beside else chats
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:
-        """Yield one conversation each; those that were never begun have no messages."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each conversation, or what a file beside them says."""
+        file = name.rpartition("/")[2] if source.only is None else ""
+        known = {"memories.json": _memories, "projects.json": _project}.get(file)
+        return each(read_elements(source, name), known or self._conversation)
 
-        def read_one(name: str) -> Iterator[Conversation]:
-            file = name.rpartition("/")[2] if source.only is None else ""
-            known = {"memories.json": _memories, "projects.json": _project}.get(file)
-            read = known or (lambda node: _conversation(node, branches))
-            return each_conversation(read_elements(source, name), read, "name")
-
-        return each_file(self.files(source) or source.names, read_one)
+    def _conversation(self, node: Node) -> Iterator[Item]:
+        named = node.get("name")
+        title, uuid = named.text() if named else "", node["uuid"].label()
+        return each((node,), lambda node: _messages(node, uuid, title, self.branches), title or uuid)
 
 
-def _conversation(node: Node, branches: Branches) -> Conversation:
-    named = node.get("name")
-    title, uuid = named.text() if named else "", node["uuid"].label()
-    return gathered(title or uuid, _messages(node, uuid, title, branches))
-
-
-def _messages(
-    conversation: Node, session: str, title: str, branches: Branches
-) -> Iterator[Message | NotImported]:
+def _messages(conversation: Node, session: str, title: str, branches: Branches) -> Iterator[Item]:
     time = conversation.time_of("created_at")
     nodes = conversation["chat_messages"].items()
-    shown = {nodes[place].at for place in _branch(conversation, nodes)}
-    ids = Labels()
+    shown = _branch(conversation, nodes)
 
     def messages(node: Node) -> Iterator[Message]:
         nonlocal time
-        uuid, sender = ids.take(node["uuid"]), node["sender"]
+        uuid, sender = node["uuid"].label(), node["sender"]
         time = node.time_of("created_at") or time
         if sender.value not in tuple(_ROLES):
             raise sender.fault("'human', 'assistant' or 'system'")
         turn = _Turn(node, f"claude:{session}:{uuid}", _ROLES[sender.text()], time, session)
-        return turn.messages(titled(title) | ({} if node.at in shown else {"branch": "other"}))
+        return turn.messages(titled(title) | ({} if uuid in shown else {"branch": "other"}))
 
-    read = nodes if branches == "all" else [node for node in nodes if node.at in shown]
-    return each_message(read, messages, title or session)
+    def is_read(node: Node) -> bool:
+        return branches == "all" or not isinstance(node.value, dict) or node.value.get("uuid") in shown
 
-
-def _branch(conversation: Node, nodes: list[Node]) -> set[int]:
-    """Indexes of the messages on the branch that the user sees; all if none names its parent."""
-    by_uuid: dict[str, int] = {}
-    parents: dict[int, str] = {}
-    for place, node in enumerate(nodes):
-        value = node.value if isinstance(node.value, dict) else {}
-        uuid, parent = value.get("uuid"), value.get("parent_message_uuid")
-        if isinstance(uuid, str):
-            by_uuid[uuid] = place
-        if isinstance(parent, str):
-            parents[place] = parent
-    leaf = conversation.get("current_leaf_message_uuid")
-    last = by_uuid.get(leaf.value) if leaf and isinstance(leaf.value, str) else None
-    if not any(parent in by_uuid for parent in parents.values()) and last is None:
-        return set(range(len(nodes)))
-    step: int | None = _newest(nodes) if last is None else last
-    branch: set[int] = set()
-    while step is not None and step not in branch:
-        branch.add(step)
-        step = by_uuid.get(parents.get(step, ""))
-    return branch
+    return each(filter(is_read, nodes), messages, title or session)
 
 
-def _newest(nodes: list[Node]) -> int:
-    """Return the index of the newest message."""
-    times = [node.value.get("created_at") if isinstance(node.value, dict) else None for node in nodes]
-    return max(
-        range(len(nodes)), key=lambda place: (times[place] if isinstance(times[place], str) else "", place)
-    )
+def _branch(conversation: Node, nodes: list[Node]) -> Collection[str]:
+    """The uuids on the branch that the user sees; all if none names its parent."""
+    values = [node.value for node in nodes if isinstance(node.value, dict)]
+    parents = {str(value.get("uuid")): str(value.get("parent_message_uuid")) for value in values}
+    leaf = conversation.text_of("current_leaf_message_uuid")
+    if leaf not in parents:
+        if parents.keys().isdisjoint(parents.values()):
+            return parents.keys()
+        newest = max(reversed(values), key=lambda value: str(value.get("created_at") or ""))
+        leaf = str(newest.get("uuid"))
+    return branch_of(parents, leaf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +175,9 @@ def _words(block: Node, attachments: list[dict[str, Any]]) -> str:
         text for name in _TEXTS if (node := block.get(name)) and (text := output_text(node.value))
     )
     if kind in ("image", "document", "file", "audio"):
-        attachments.append(attachment(kind, block.text_of("file_name") or block.text_of("title") or None))
+        attachments.append(
+            attachment(kind, name=block.text_of("file_name") or block.text_of("title") or None)
+        )
     return f"[{label}]\n{text}" if text else f"[{label}]"
 
 
@@ -217,14 +186,15 @@ def _file(node: Node, attachments: list[dict[str, Any]]) -> str:
     extracted = node.text_of("extracted_content")
     own_id = node.text_of("file_uuid") or node.text_of("id") or None
     kind = node.text_of("file_type") or None
-    attachments.append(attachment("file", name or None, kind, size.value if size else None, own_id=own_id))
+    known = {"media_type": kind, "bytes": size.value if size else None, "id": own_id}
+    attachments.append(attachment("file", name=name or None, **known))
     label = f"[file: {name}]" if name else "[file]"
     # a long paste is turned into an attachment: its text is what the user said
     return f"{label}\n{extracted}" if extracted else label
 
 
-def _memories(node: Node) -> Conversation:
-    """Return Claude's memories of the user and of each project, as profile entries."""
+def _memories(node: Node) -> Iterator[Message]:
+    """Yield Claude's memories of the user and of each project, as profile entries."""
     projects = node.get("project_memories")
     texts = [node.text_of("conversations_memory")]
     texts += [projects.text_of(key) for key in projects.fields()] if projects else []
@@ -233,36 +203,31 @@ def _memories(node: Node) -> Conversation:
         for text in texts
         for line, _ in remembered_lines(text)
     )
-    return gathered(_MEMORIES, map(node.message, made))
+    return map(node.message, made)
 
 
-def _project(node: Node) -> Conversation:
-    """Return a project's instructions and documents."""
+def _project(node: Node) -> Iterator[Item]:
+    """Yield a project's instructions and documents."""
     if node.says("is_starter_project"):  # an example that comes with the account
-        return Conversation(node.at, ())
+        return
     title, session = node.text_of("name"), f"claude:project:{node['uuid'].label()}"
-    time, about, ids = node.time_of("created_at"), titled(title), Labels()
+    time, about = node.time_of("created_at"), titled(title)
 
-    def made() -> Iterator[Message | NotImported]:
-        if prompt := node.text_of("prompt_template").strip():
-            instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
-            yield node.message(replace(instruction, metadata={**instruction.metadata, **about}))
-        if described := node.text_of("description").strip():
-            yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
-        yield from each_message(
-            node.items_of("docs"),
-            lambda document: _document(document, session, ids, about, time),
-            title or session,
-        )
-
-    return gathered(title or _INSTRUCTIONS, made())
+    if prompt := node.text_of("prompt_template").strip():
+        instruction = known_of_user(prompt, "instruction", _INSTRUCTIONS, session, time)
+        yield node.message(replace(instruction, metadata={**instruction.metadata, **about}))
+    if described := node.text_of("description").strip():
+        yield node.message(Message(described, "document", None, time, session, about, f"{session}/about"))
+    yield from each(
+        node.items_of("docs"),
+        lambda document: _document(document, session, about, time),
+        title or session,
+    )
 
 
-def _document(
-    node: Node, session: str, ids: Labels, about: dict[str, Any], time: datetime | None
-) -> Iterator[Message]:
+def _document(node: Node, session: str, about: dict[str, Any], time: datetime | None) -> Iterator[Message]:
     name, content = " ".join(node.text_of("filename").split()), node.text_of("content")
-    own_id = f"{session}/{ids.take(node['uuid'])}"
+    own_id = f"{session}/{node['uuid'].label()}"
     if content.strip():
         metadata = {**about, **({"file": name} if name else {})}
         added = node.time_of("created_at") or time

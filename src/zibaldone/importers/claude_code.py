@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
+from zibaldone.importers.files import Head, Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import titled
 from zibaldone.text.client_text import own_words
@@ -26,8 +26,8 @@ class ClaudeCode(Importer):
         lines = head.text.split("\n", 20)[:20]
         return head.text[:1] == "{" and any('"sessionId"' in line and '"uuid"' in line for line in lines)
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield a file's conversation in pieces; side chains of subagents are noise."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield a file's messages; side chains of subagents are noise."""
         title = ""
 
         def messages(node: Node) -> Iterator[Message]:
@@ -36,7 +36,7 @@ class ClaudeCode(Importer):
                 title = summary.text()
             return _messages(node, title)
 
-        return in_pieces(name, each_message(read_objects(source, name), messages))
+        return each(read_objects(source, name), messages)
 
 
 def _messages(node: Node, title: str) -> Iterator[Message]:

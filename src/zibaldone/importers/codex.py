@@ -1,4 +1,4 @@
-"""Transcripts of Codex: `rollout-*.jsonl`, a line per item of the Responses API, wrapped or as they are."""
+"""Transcripts of Codex: `rollout-*.jsonl`, a line per item of the Responses API."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_message, in_pieces, read_objects
+from zibaldone.importers.files import Head, Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import Occurrences
 from zibaldone.text.client_text import own_words
@@ -19,18 +19,18 @@ class Codex(Importer):
     """Session: its id. Tools, thoughts and what the program tells the model are noise."""
 
     name = "codex"
-    looks_for = "'session_meta', or 'id' with 'instructions' and 'timestamp', in the first line"
+    looks_for = "'session_meta' or 'response_item' in the first line"
     in_folders = r"\.jsonl\Z"
 
     def fits(self, head: Head) -> bool:
         """Recognise a rollout by its first line."""
-        if {"timestamp", "type", "payload"} <= set(head.keys):
-            return '"session_meta"' in head.text[:4000] or '"response_item"' in head.text[:4000]
-        return {"id", "timestamp", "instructions"} <= set(head.keys)
+        kinds = ('"session_meta"', '"response_item"')
+        is_item = {"timestamp", "type", "payload"} <= set(head.keys)
+        return is_item and any(kind in head.text[:4000] for kind in kinds)
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per file."""
-        return in_pieces(name, each_message(read_objects(source, name), _Rollout().messages))
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of a file's lines."""
+        return each(read_objects(source, name), _Rollout().messages)
 
 
 @dataclass(slots=True)
@@ -43,12 +43,12 @@ class _Rollout:
 
     def messages(self, node: Node) -> Iterator[Message]:
         """Yield the messages of a line."""
-        kind, payload = node.get("type"), node.get("payload") or node
-        if (kind is None or kind.value == "session_meta") and (own := payload.get("id")):
+        kind, payload = node.text_of("type"), node.get("payload") or node
+        if kind == "session_meta" and (own := payload.get("id")):
             self.session, cwd = own.label(), payload.get("cwd")
             self.folder = {"folder": str(cwd.value)} if cwd else {}
             self.ids = Occurrences(f"codex:{self.session}")
-        elif kind is not None and (kind.value == "response_item" or payload is node):
+        elif kind == "response_item":
             sent = node.get("timestamp")
             for message in _messages(payload):
                 own_id = self.ids.name(sent.value if sent else "", message.role, message.content)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Importer, each_message, in_pieces, read_about, read_elements
+from zibaldone.importers.files import Importer, each, read_about, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment, with_files
 
@@ -24,21 +24,21 @@ class Discord(Importer):
     in_folders = r"\.json\Z"
     first_keys = frozenset({"guild", "channel"})
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield a channel's conversation in pieces."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield a channel's messages."""
         about = read_about(source, name)
         channel, guild = about["channel"], about.get("guild")
         names = [node.get("name") for node in (guild, channel) if node is not None]
         title = " / ".join(str(node.value) for node in names if node)
         session = f"discord:{channel['id'].label()}"
         nodes = read_elements(source, name, "messages")
-        return in_pieces(title, each_message(nodes, lambda node: _messages(node, session, title), title))
+        return each(nodes, lambda node: _messages(node, session, title), title)
 
 
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
     author, content = node["author"], node.get("content")
     files = [
-        attachment("file", file["fileName"].text(), size_bytes=file.value.get("fileSizeBytes"))
+        attachment("file", name=file["fileName"].text(), bytes=file.value.get("fileSizeBytes"))
         for file in node.items_of("attachments")
     ]
     text = with_files(content.text() if content else "", files)

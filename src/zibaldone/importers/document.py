@@ -33,19 +33,19 @@ class Node:
     def get(self, key: str) -> Node | None:
         """The field of an object; None when it is absent or null."""
         value = self._object().get(key)
-        return None if value is None else Node(value, self.at + _step(key), self.path)
+        return None if value is None else Node(value, f"{self.at}.{key:.80}", self.path)
 
     def __getitem__(self, key: str) -> Node:
         value = self.get(key)
         if value is None:
             if key in self.value:
-                raise Node(None, self.at + _step(key), self.path).fault("a value")
+                raise Node(None, f"{self.at}.{key:.80}", self.path).fault("a value")
             raise self.fault(f"the field {key!r}")
         return value
 
     def fields(self) -> dict[str, Node]:
         """Every field of an object, null or not."""
-        return {key: Node(value, self.at + _step(key), self.path) for key, value in self._object().items()}
+        return {key: Node(value, f"{self.at}.{key:.80}", self.path) for key, value in self._object().items()}
 
     def items(self) -> list[Node]:
         """The elements of a list."""
@@ -114,21 +114,6 @@ class Node:
         return self.value
 
 
-class Labels:
-    """Ids of one kind, each of which may be used once in a file."""
-
-    def __init__(self) -> None:
-        self._taken: dict[str, str] = {}
-
-    def take(self, node: Node) -> str:
-        """The node's label. Raises InvalidImport when another node had it."""
-        label = node.label()
-        if label in self._taken:
-            raise node.fault("an id of its own", f"{describe(label)}, which {self._taken[label]} has as well")
-        self._taken[label] = node.at
-        return label
-
-
 def describe(value: object) -> str:
     """A JSON value in a few words."""
     if isinstance(value, dict):
@@ -140,10 +125,3 @@ def describe(value: object) -> str:
         return "null"
     shown = repr(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."
-
-
-def _step(key: str) -> str:
-    if key.isascii() and key.isidentifier():
-        return "." + key
-    plain = key.replace("-", "").replace("_", "").isalnum()
-    return f".{key}" if plain else f"[{key!r:.80}]"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from typing import Any
 
-from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Branches, Conversation, DateOrder, NotImported
+from zibaldone.importers.base import Branches, DateOrder, Item, NotImported
 from zibaldone.importers.document import Node
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import (
@@ -24,7 +23,6 @@ from zibaldone.importers.streaming import (
 )
 
 HEAD_BYTES = 1 << 18
-_LOOKED_THROUGH_BYTES = 64 * 2**20  # of a file of no known format, for what may be wrong with its JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +32,12 @@ class Head:
     text: str  # without white space in front
     keys: tuple[str, ...]  # of the first object, if it is JSON, as far as the head shows it
 
-    @property
-    def is_json(self) -> bool:
-        """True if it begins as JSON does."""
-        return self.text[:1] in ("[", "{")
-
 
 def head_of(source: ImportSource, name: str) -> Head:
     """Read the beginning of a file. Raises InvalidImport if it is not text."""
     reader = TextReader(io.BytesIO(source.head(name, HEAD_BYTES)), source.where(name))
     begins = reader.begin()
     return Head(reader.text[reader.at :], tuple(_first_keys(reader)) if begins in "[{" else ())
-
-
-def with_keys(source: ImportSource, names: Sequence[str], *keys: str) -> list[str]:
-    """Filter files whose first object has all of these keys."""
-    return [name for name in names if (head := try_head(source, name)) and set(keys) <= set(head.keys)]
 
 
 def try_head(source: ImportSource, name: str) -> Head | None:
@@ -101,81 +89,23 @@ def read_objects(source: ImportSource, name: str) -> Iterator[Node | NotImported
                     yield refusal(error)
 
 
-def check_json(source: ImportSource, name: str) -> None:
-    """Raise InvalidImport for damaged JSON; a long file is not checked."""
-    if source.entries[name].size_bytes <= _LOOKED_THROUGH_BYTES:
-        for _ in read_objects(source, name):
-            pass
-    source.read_bytes = 0
-
-
 def refusal(error: InvalidImport, conversation: str = "") -> NotImported:
     """Turn an error into a refusal of the report."""
     return NotImported(error.where, error.why or str(error), conversation)
 
 
-def each_file(names: Sequence[str], read: Callable[[str], Iterator[Conversation]]) -> Iterator[Conversation]:
-    """Yield the conversations of all files; a damaged file does not stop the next."""
-    for name in names:
-        try:
-            yield from read(name)
-        except InvalidImport as error:
-            yield Conversation(name, (), refused=(refusal(error, name if len(names) > 1 else ""),))
-
-
-def each_message(
-    nodes: Iterable[Node | NotImported], read: Callable[[Node], Iterable[Message]], conversation: str = ""
-) -> Iterator[Message | NotImported]:
-    """Yield the messages of each node; an unreadable one is refused and does not stop the next."""
-    for node in nodes:
-        try:
-            if isinstance(node, NotImported):
-                yield node
-            else:
-                yield from read(node)
-        except InvalidImport as error:
-            yield refusal(error, conversation)
-
-
-def each_conversation(
-    nodes: Iterable[Node | NotImported], read: Callable[[Node], Conversation], title: str = ""
-) -> Iterator[Conversation]:
-    """Yield the conversation of each node; an unreadable one is refused and does not stop the next.
-
-    `title` is the field by which the report calls it then.
-    """
-    for node in nodes:
-        if isinstance(node, NotImported):
-            yield Conversation(node.where, (), refused=(node,))
+def each(
+    things: Iterable[Any], read: Callable[[Any], Iterable[Item]], conversation: str = ""
+) -> Iterator[Item]:
+    """Yield what is read of each thing; of a damaged one what stands before the fault, and a refusal."""
+    for thing in things:
+        if isinstance(thing, NotImported):
+            yield thing
             continue
         try:
-            yield read(node)
+            yield from read(thing)
         except InvalidImport as error:
-            called = node.value.get(title) if isinstance(node.value, dict) else None
-            refused = refusal(error, called if isinstance(called, str) else "")
-            yield Conversation(node.at, (), refused=(refused,))
-
-
-def gathered(name: str, made: Iterable[Message | NotImported], user_hint: str | None = None) -> Conversation:
-    """Collect messages and refusals into a conversation, up to the first fatal error, which is recorded."""
-    messages: list[Message] = []
-    refused: list[NotImported] = []
-    try:
-        for item in made:
-            if isinstance(item, NotImported):
-                refused.append(item)
-            else:
-                messages.append(item)
-    except InvalidImport as error:
-        refused.append(refusal(error, name))
-    return Conversation(name, tuple(messages), user_hint, tuple(refused))
-
-
-def in_pieces(name: str, made: Iterable[Message | NotImported]) -> Iterator[Conversation]:
-    """Yield a long conversation in pieces of PIECE_MESSAGES."""
-    items = iter(made)
-    while (piece := gathered(name, islice(items, PIECE_MESSAGES))).messages or piece.refused:
-        yield piece
+            yield refusal(error, conversation)
 
 
 class Importer:
@@ -185,9 +115,15 @@ class Importer:
     looks_for: str  # what it must have to be recognised, in words, for error messages
     names_users = False  # whether its files may say whose memory they are
     among_people = False  # whether several people may speak in its files, all with the role of a user
+    branches: Branches = "current"  # what to read of conversations that branch
     dates: DateOrder | None = None  # in which order dates are written; None: as the file suggests
+    notes: tuple[str, ...] = ()  # sentences for the report, of what was read so far
     in_folders = ""  # a pattern of the names that its files may have in a folder or an archive, if it has any
     first_keys: frozenset[str]  # of a file's first object, by which it is recognised
+
+    def owner(self, source: ImportSource) -> str | None:  # noqa: ARG002
+        """Return the name of the owner, where an export says it."""
+        return None
 
     def fits(self, head: Head) -> bool:
         """True if a file that begins so is of this format."""
@@ -200,16 +136,12 @@ class Importer:
             named = [name for name in named if self.in_folders and re.search(self.in_folders, name)]
         return [name for name in named if (head := try_head(source, name)) and self.fits(head)]
 
-    def owner(self, source: ImportSource) -> str | None:  # noqa: ARG002
-        """The name of whose export it is, where it says so and speakers have names."""
-        return None
+    def read(self, source: ImportSource) -> Iterator[Item]:
+        """Yield the messages in the source's own order. Raises InvalidImport for what is none at all."""
+        return each(self.files(source) or source.names, lambda name: self.read_one(source, name))
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
-        """The conversations in the source's own order. Raises InvalidImport for what is none at all."""
-        return each_file(self.files(source) or source.names, lambda name: self.read_one(source, name))
-
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """The conversations of one file."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of one file."""
         raise NotImplementedError
 
 

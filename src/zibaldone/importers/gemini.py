@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from zibaldone.core import Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_conversation, gathered, read_elements
+from zibaldone.importers.files import Head, Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import Occurrences, plain_text
 
@@ -28,12 +28,10 @@ class Gemini(Importer):
         activity = {"header", "title", "time"} <= set(head.keys)
         return activity and any(program in head.text[:2000] for program in _PROGRAMS)
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per activity, newest first as in the file."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each activity, newest first as in the file."""
         ids = Occurrences("gemini")
-        return each_conversation(
-            read_elements(source, name), lambda node: gathered("Gemini", _messages(node, ids))
-        )
+        return each(read_elements(source, name), lambda node: _messages(node, ids))
 
 
 def _messages(node: Node, ids: Occurrences) -> Iterator[Message]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
+from itertools import islice
 from typing import get_args
 
 from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
 from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, names, recognise
-from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported
-from zibaldone.importers.files import refusal
+from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported, OfUser
+from zibaldone.importers.files import each
 from zibaldone.importers.source import ImportSource
 
 _SHOWN = 8  # speakers, or files
+PIECE_MESSAGES = 1000  # looked at together
+_MOST_IDS = 200_000  # held against each other
 _WHO_IS_ME = (
     "several people speak in it: {people}. Until you say which of them you are, nobody's words count as your"
     " own: forget them, and import again with your name (me=['NAME'], --me NAME --again, the page's form)"
@@ -51,16 +55,14 @@ class _Owner:
         return replace(message, metadata={**message.metadata, OWNERS_WORDS: is_owners})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ImportReading:
     """A source with its importer; it may be read several times."""
 
     source: ImportSource
     importer: Importer
-    branches: Branches = "current"
     me: frozenset[str] = frozenset()  # what the owner is called in it
     notes: tuple[str, ...] = ()  # what it leaves to other imports
-    _owners: list[_Owner] = field(default_factory=list, compare=False)  # empty: not looked for yet
 
     @property
     def size_bytes(self) -> int:
@@ -68,37 +70,52 @@ class ImportReading:
         return self.source.size_bytes(self.importer.files(self.source) or self.source.names)
 
     def conversations(self) -> Iterator[Conversation]:
-        """Yield each conversation with times filled in; a fault that ends the file is refused."""
-        if not self._owners:
-            self._owners.append(self._find_owner())
-        owner = self._owners[0]
+        """Yield the messages piece by piece, times filled in, with what could not be read."""
+        owner = self._owner
         self.source.read_bytes = 0
-        known: dict[str, datetime] = {}
-        try:
-            for talk in self.importer.read(self.source, self.branches):
-                messages = map(owner.marked, timed(talk.messages, known))
-                yield replace(talk, messages=tuple(messages), notes=(*talk.notes, *owner.notes, *self.notes))
-        except InvalidImport as error:
-            yield Conversation(self.source.label, (), refused=(refusal(error),))
+        known: dict[str | None, dict[str, datetime]] = {}
+        ids: dict[tuple[str | None, str | None], int] = {}  # what the first message of each says
+        items = each((self.source,), self.importer.read)
+        while piece := list(islice(items, PIECE_MESSAGES)):
+            by_user: dict[str | None, list[Message]] = {}
+            refused: list[NotImported] = []
+            for item in piece:
+                if isinstance(item, NotImported):
+                    refused.append(item)
+                    continue
+                user, message = (item.user, item.message) if isinstance(item, OfUser) else (None, item)
+                content = hash(message.content)
+                if len(ids) < _MOST_IDS and ids.setdefault((user, message.id), content) != content:
+                    why = f"a message with the id of another: {message.id!r}"
+                    refused.append(NotImported(self.source.label, why))
+                else:
+                    by_user.setdefault(user, []).append(message)
+            notes = (*self.importer.notes, *owner.notes, *self.notes)
+            for user, messages in (by_user or {None: []}).items():
+                marked = map(owner.marked, timed(messages, known.setdefault(user, {})))
+                yield Conversation(tuple(marked), user, tuple(refused), notes)
+                refused = []
 
-    def _find_owner(self) -> _Owner:
+    @cached_property
+    def _owner(self) -> _Owner:
         """Find who of several people the owner is: who the caller names, else who the export does."""
         among_people = self.importer.among_people
         if not self.me and not among_people:
             return _Owner()
         speakers: dict[str, str] = {}
         with suppress(InvalidImport):  # the import itself reports it
-            talks = self.importer.read(self.source, self.branches)
-            for message in (message for talk in talks for message in talk.messages):
-                if message.role == "user" and message.name and not message.is_noise:
-                    speakers.setdefault(message.name.casefold(), message.name)
+            for item in self.importer.read(self.source):
+                message = item.message if isinstance(item, OfUser) else item
+                if isinstance(message, Message) and message.role == "user" and not message.is_noise:
+                    speakers.setdefault((message.name or "").casefold(), message.name or "")
+            speakers.pop("", None)
         people = _some([*speakers.values()]) or "nobody with a name"
         if unknown := sorted(name for name in self.me if name.casefold() not in speakers):
             raise InvalidInput(f"no {shown(unknown[0])} speaks in it, but {people}: say which as me= (--me)")
         named = self.importer.owner(self.source) if among_people and not self.me else None
         if self.me or (named is not None and named.casefold() in speakers):
-            names = frozenset(name.casefold() for name in self.me or (str(named),))
             note = () if self.me else (f"your messages in it are those of {named!r}, as the export says",)
+            names = frozenset(name.casefold() for name in self.me or (str(named),))
             return _Owner(names, among_people, note)
         if len(speakers) < 2:
             return _Owner()
@@ -139,13 +156,12 @@ def reading(
         raise InvalidInput(f"branches must be 'current' or 'all', not {shown(branches)}")
     importer = get(key("format", format)) if format is not None else recognise(source)
     if source.only is None and not importer.files(source):
-        what = "a directory" if source.kind == "folder" else "an archive"
         raise InvalidImport(
-            f"{source.label}: is {what} in which {importer.name} finds no {importer.looks_for}"
+            f"{source.label}: the {source.kind} holds nothing of {importer.name}: no {importer.looks_for}"
         )
-    importer.dates = dates
+    importer.dates, importer.branches = dates, branches
     mine = frozenset() if me is None else keys("me", me)
-    return ImportReading(source, importer, branches, mine, tuple(_left_out(source, importer)))
+    return ImportReading(source, importer, mine, tuple(_left_out(source, importer)))
 
 
 def _left_out(source: ImportSource, importer: Importer) -> Iterator[str]:

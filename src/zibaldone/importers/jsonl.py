@@ -13,14 +13,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from zibaldone.core import DEFAULT_SESSION, Message
-from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
-from zibaldone.importers.document import Node, describe
+from zibaldone.importers.base import Item, OfUser
+from zibaldone.importers.document import Node
 from zibaldone.importers.export import MESSAGES
-from zibaldone.importers.files import Head, Importer, each_message, gathered, read_objects, refusal
+from zibaldone.importers.files import Head, Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
 
 # other names under which the fields are found in the wild
@@ -28,14 +26,12 @@ _ALIASES = {
     "session": ("session", "session_id", "conversation_id", "thread_id"),
     "time": ("time", "timestamp", "created_at"),
 }
+_BESIDE = {name for names in _ALIASES.values() for name in names} | {"user", "user_id"}
 _CHAT = tuple(
     "role content name id metadata tool_calls tool_call_id function_call refusal reasoning_content".split()
 )
 _STATES = ("values", "channel_values", "checkpoint")  # around the state of a graph
 _RATED = {"rating", "evaluation_name"}  # of what is said about messages, and is none
-_MOST_IDS = 200_000  # held against each other
-
-_Ids = dict[tuple[str | None, str], tuple[Message, str]]  # (user, id) -> the message and where it stands
 
 
 class JSONLines(Importer):
@@ -54,66 +50,38 @@ class JSONLines(Importer):
         held = keys & {"messages", *_STATES} or {"object", "output"} <= keys or {"type", "call_id"} <= keys
         return bool(message or held or {"type", "summary"} <= keys) and not _RATED & keys
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Single messages are conversations by their users; every list of messages is one of its own."""
-        reader = _Reader(source.where(name))
-        try:
-            for node in read_objects(source, name):
-                if isinstance(node, NotImported):
-                    yield Conversation(node.where, (), refused=(node,))
-                else:
-                    yield from reader.conversations(node)
-        except InvalidImport as error:
-            yield Conversation(reader.label, (), refused=(refusal(error),))
-        for user in list(reader.loose):
-            yield reader.piece(user)
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each object."""
+        return each(read_objects(source, name), _Reader().messages)
 
 
 @dataclass(slots=True)
 class _Reader:
     """State while a file is read."""
 
-    label: str
-    loose: dict[str | None, list[Message]] = field(default_factory=dict)
-    ids: _Ids = field(default_factory=dict)
     chains: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
-    def conversations(self, node: Node) -> Iterator[Conversation]:
-        """Yield the conversations of an object; loose messages are collected first."""
-        own: str | None = None
-        try:
-            user = _first(node, "user", "user_id")
-            own = user.label() if user else None
-            listed = _listed(node)
-            if listed is None:
-                self.loose.setdefault(own, []).extend(self._messages(node, _session(node), own))
-                if len(self.loose[own]) >= PIECE_MESSAGES:
-                    yield self.piece(own)
-                return
-            items = listed.items()
-            session = _session(node) or node.get("id")
-            label = session.label() if session else f"chat-{_digest(listed.value)[:12]}"
-        except InvalidImport as error:
-            yield Conversation(own or self.label, (), own, (refusal(error),))
+    def messages(self, node: Node) -> Iterator[Item]:
+        """Yield the messages of an object: its own, or those of its list."""
+        user = _first(node, "user", "user_id")
+        own = user.label() if user else None
+        listed = _listed(node)
+        if listed is None:
+            yield from self._said(node, _session(node), own)
             return
+        items = listed.items()
+        session = _session(node) or node.get("id")
+        label = session.label() if session else f"chat-{_digest(listed.value)[:12]}"
         at = Node(label, node.at, node.path)
-        yield gathered(label, each_message(items, lambda item: self._messages(item, at, own), label), own)
+        yield from each(items, lambda item: self._said(item, at, own), label)
 
-    def piece(self, user: str | None) -> Conversation:
-        """Take the collected loose messages of a user."""
-        return Conversation(user or self.label, tuple(self.loose.pop(user)), user)
+    def _said(self, node: Node, session: Node | None, user: str | None) -> list[Item]:
+        made = self._messages(node, session, user)
+        return [*made] if user is None else [OfUser(user, message) for message in made]
 
     def _messages(self, node: Node, session: Node | None, user: str | None) -> list[Message]:
-        """Return the messages of one object, with ids; results of tools come after it."""
-        made = _of_library(node, session) if _is_library_s(node) else _of_chat(node, session)
-        own_id = node.get("id") if isinstance(node.value, dict) else None
-        if own_id and not isinstance(own_id.value, list) and len(self.ids) < _MOST_IDS:
-            first, where = self.ids.setdefault((user, own_id.label()), (made[0], node.at))
-            if first != made[0]:
-                raise own_id.fault(
-                    "an id of its own", f"{describe(own_id.value)}, which another message at {where} has"
-                )
-        return [self._named(message, user) for message in made]
+        """Return the messages of one object, with ids."""
+        return [self._named(message, user) for message in _made(node, session)]
 
     def _named(self, message: Message, user: str | None) -> Message:
         """Return the message with an id, made if it has none.
@@ -149,34 +117,21 @@ def _is_library_s(node: Node) -> bool:
     )
 
 
-def _of_library(node: Node, session: Node | None) -> list[Message]:
+def _made(node: Node, session: Node | None) -> list[Message]:
+    """Return the messages of one object; results of tools come after it."""
     time = _first(node, *_ALIASES["time"])
+    value = {name: inner.value for name, inner in node.fields().items() if name not in _BESIDE}
+    if not _is_library_s(node):
+        extra = {name: value.pop(name) for name in [*value] if name not in _CHAT}
+        metadata = value.get("metadata")
+        if isinstance(metadata, dict) or metadata is None:
+            known = {name: inner for name, inner in extra.items() if inner is not None}
+            value["metadata"] = {**known, **(metadata or {})}
+        if own_id := node.get("id"):
+            value["id"] = own_id.label()
     label = session.label() if session else DEFAULT_SESSION
-    beside = {name for names in _ALIASES.values() for name in names} | {"user", "user_id"}
-    value = {name: inner for name, inner in node.value.items() if name not in beside}
     made = node.messages(value)
     return [replace(message, session=label, time=time.time() if time else message.time) for message in made]
-
-
-def _of_chat(node: Node, session: Node | None) -> list[Message]:
-    fields = node.fields()
-    time = _first(node, *_ALIASES["time"])
-    own_id = node.get("id")
-    known: dict[str, Any] = {key: fields[key].value for key in _CHAT if key in fields}
-    used = {*_CHAT, *_ALIASES["session"], *_ALIASES["time"], "user", "user_id"}
-    extra = {key: fields[key].value for key in fields if key not in used and fields[key].value is not None}
-    metadata = known.pop("metadata", None)
-    if isinstance(metadata, dict) or metadata is None:
-        metadata = {**extra, **(metadata or {})}
-    return node.messages(
-        {
-            **known,
-            "id": own_id.label() if own_id else None,
-            "time": time.time() if time else None,
-            "session": session.label() if session else DEFAULT_SESSION,
-            "metadata": metadata,
-        }
-    )
 
 
 def _session(node: Node) -> Node | None:

@@ -14,7 +14,7 @@ import yaml
 from zibaldone.core import Message
 from zibaldone.core.validation import to_time
 from zibaldone.errors import InvalidImport, InvalidInput
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
 from zibaldone.importers.files import Importer
 from zibaldone.importers.source import ImportSource
@@ -43,12 +43,12 @@ class Markdown(Importer):
         others = [name for name in source.names if name.lower().endswith((".json", ".jsonl", ".txt", ".csv"))]
         return notes if len(notes) > len(others) else []
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per note."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield a note."""
         return _note(source, name)
 
 
-def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
+def _note(source: ImportSource, name: str) -> Iterator[Message]:
     where = source.where(name)
     if source.entries[name].size_bytes > _MOST_BYTES:
         raise InvalidImport(f"{where}: has more than 16 MiB: no note does", where=where, why="is too large")
@@ -67,7 +67,7 @@ def _note(source: ImportSource, name: str) -> Iterator[Conversation]:
         metadata["tags"] = [str(tag) for tag in tags] if isinstance(tags, list) else str(tags).split()
     time, session = _time(fields, path.stem), f"note:{name}"
     message = Message(body.strip(), "user", None, time, session, metadata, f"{session}:{digest}")
-    yield Conversation(title, (Node(None, "$", where).message(message),))
+    yield Node(None, "$", where).message(message)
 
 
 def _fields(front: str) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 from zibaldone.core import Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import HEAD_BYTES, Importer, each_conversation
+from zibaldone.importers.files import HEAD_BYTES, Importer, each
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import Occurrences, attached, attachment, plain_text, with_files
 
@@ -36,25 +36,24 @@ class Mbox(Importer):
         named = [name for name in source.names if source.only or re.search(self.in_folders, name)]
         return [name for name in named if _FROM.match(source.head(name, HEAD_BYTES).lstrip())]
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per mail."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield each mail."""
         ids = Occurrences("mbox")
         with source.open(name) as stream:
             nodes = (Node(raw, f"mail {i}", source.where(name)) for i, raw in enumerate(_split(stream), 1))
-            yield from each_conversation(nodes, lambda node: _mail(node, ids))
+            yield from each(nodes, lambda node: _mail(node, ids))
 
 
-def _mail(node: Node, ids: Occurrences) -> Conversation:
+def _mail(node: Node, ids: Occurrences) -> Iterator[Message]:
     try:
         mail = message_from_bytes(node.value, policy=policy.default)
         assert isinstance(mail, EmailMessage)  # the policy makes these
-        messages = tuple(_message(mail, node, ids))
+        yield from _message(mail, node, ids)
     except InvalidImport:
         raise
     except (MessageError, ValueError, LookupError, TypeError, AttributeError) as error:
         # The standard library's parser trips over headers that are no headers.
         raise node.error(f"cannot be parsed ({error})") from error
-    return Conversation(messages[0].session if messages else node.at, messages)
 
 
 def _split(stream: BinaryIO) -> Iterator[bytes]:
@@ -85,7 +84,7 @@ def _message(mail: EmailMessage, node: Node, ids: Occurrences) -> Iterator[Messa
         lines = (" ".join(line.split()) for line in plain_text(text).splitlines())
         text = "\n".join(filter(None, lines))
     files = [
-        attachment("file", part.get_filename() or None, part.get_content_type())
+        attachment("file", name=part.get_filename(), media_type=part.get_content_type())
         for part in mail.iter_attachments()
         if part.get_filename()
     ]

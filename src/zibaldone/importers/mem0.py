@@ -7,9 +7,9 @@ from itertools import chain
 from typing import Any
 
 from zibaldone.core import AGENT, PROFILE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item, OfUser
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_conversation, read_elements
+from zibaldone.importers.files import Head, Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 
 _LISTS = ("results", "memories")
@@ -27,10 +27,10 @@ class Mem0(Importer):
         keys = set(head.keys)
         return {"id", "memory"} <= keys or bool(keys & set(_LISTS) and '"memory"' in head.text)
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per memory."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield each memory."""
         memories = chain.from_iterable(map(_listed, read_elements(source, name)))
-        return each_conversation(memories, _memory)
+        return each(memories, _memory)
 
 
 def _listed(node: Node) -> list[Node]:
@@ -39,9 +39,9 @@ def _listed(node: Node) -> list[Node]:
     return next((fields[key].items() for key in _LISTS if key in fields), [node])
 
 
-def _memory(node: Node) -> Conversation:
-    user = node.get("user_id")
-    return Conversation("mem0", (_message(node),), user.label() if user else None)
+def _memory(node: Node) -> Iterator[Item]:
+    user, message = node.get("user_id"), _message(node)
+    yield OfUser(user.label(), message) if user else message
 
 
 def _message(node: Node) -> Message:

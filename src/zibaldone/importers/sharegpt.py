@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import count
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Importer, each_conversation, each_message, gathered, read_objects
+from zibaldone.importers.files import Importer, each, read_objects
 from zibaldone.importers.source import ImportSource
 
 _ROLES = dict.fromkeys(("gpt", "chatgpt", "bing", "bard", "assistant", "model", "function_call"), "assistant")
@@ -26,19 +26,17 @@ class ShareGPT(Importer):
     looks_for = "'conversations' with turns 'from' somebody in the first object"
     first_keys = frozenset({"conversations"})
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation each."""
-        return each_conversation(read_objects(source, name), _conversation)
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each conversation."""
+        return each(read_objects(source, name), _conversation)
 
 
-def _conversation(node: Node) -> Conversation:
+def _conversation(node: Node) -> Iterator[Item]:
     turns, own = node["conversations"], node.get("id")
     encoded = json.dumps(turns.value, sort_keys=True, ensure_ascii=True).encode()
     label = own.label() if own else hashlib.sha256(encoded).hexdigest()[:16]
     session, number = f"sharegpt:{label}", count(1)
-    return gathered(
-        label, each_message(turns.items(), lambda turn: _message(turn, session, next(number)), label)
-    )
+    return each(turns.items(), lambda turn: _message(turn, session, next(number)), label)
 
 
 def _message(turn: Node, session: str, number: int) -> Iterator[Message]:

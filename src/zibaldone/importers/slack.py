@@ -10,9 +10,9 @@ from typing import Any
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Branches, Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Importer, each_file, each_message, gathered, read_elements
+from zibaldone.importers.files import Importer, each, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment, with_files
 
@@ -35,22 +35,20 @@ class Slack(Importer):
         days = [name for name in source.names if _DAY.fullmatch(PurePosixPath(name).name) and "/" in name]
         return sorted(days) if days and source.named("users.json", *_LISTS) else []
 
-    def read(self, source: ImportSource, branches: Branches = "current") -> Iterator[Conversation]:  # noqa: ARG002
-        """Yield one conversation per channel and day."""
+    def read(self, source: ImportSource) -> Iterator[Item]:
+        """Yield the messages of each channel and day."""
         if source.only is not None:
             raise InvalidImport(f"{source.label}: is a file: give the archive, or its folder")
         people = dict(_people(source))
         titles = dict(_titles(source, people))
 
-        def read_day(name: str) -> Iterator[Conversation]:
+        def read_day(name: str) -> Iterator[Item]:
             channel = PurePosixPath(name).parent.name
             title = titles.get(channel, f"#{channel}")
-            made = each_message(
-                read_elements(source, name), lambda node: _messages(node, channel, title, people), title
-            )
-            yield gathered(title, made)
+            days = read_elements(source, name)
+            return each(days, lambda node: _messages(node, channel, title, people), title)
 
-        return each_file(self.files(source), read_day)
+        return each(self.files(source), read_day)
 
 
 def _people(source: ImportSource) -> Iterator[tuple[str, str]]:
@@ -73,7 +71,7 @@ def _titles(source: ImportSource, people: dict[str, str]) -> Iterator[tuple[str,
 def _messages(node: Node, channel: str, title: str, people: dict[str, str]) -> Iterator[Message]:
     text, kind, user, bot = (node.get(name) for name in ("text", "subtype", "user", "bot_id"))
     files = [
-        attachment("file", str(label.value), media.text() if (media := file.get("mimetype")) else None)
+        attachment("file", name=str(label.value), media_type=file.text_of("mimetype") or None)
         for file in node.items_of("files")
         if (label := file.get("name") or file.get("title"))
     ]

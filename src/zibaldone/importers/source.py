@@ -10,7 +10,6 @@ import io
 import os
 import shutil
 import stat
-import struct
 import tempfile
 import zipfile
 import zlib
@@ -23,13 +22,9 @@ from typing import IO, BinaryIO, Literal, cast
 from zibaldone.errors import InvalidImport
 
 MOST_FILES = 100_000
-MOST_BYTES = 50 * 2**30  # of an archive, unpacked
-MOST_RATIO = 200  # unpacked by packed bytes, of a file above the next figure
+MOST_RATIO = 200  # unpacked by packed bytes, of an archive above the next figure
 _RATIO_FROM = 32 * 2**20
-_DIRECTORY_BYTES = 16 * 2**20  # of an archive's list of its files
-_END = b"PK\x05\x06"
-_END_BYTES = 22
-_LONGEST_COMMENT = 65_535
+_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive; of an empty one
 _SKIPPED = ("__MACOSX", ".git", ".obsidian", ".trash", "node_modules")
 
 
@@ -109,12 +104,10 @@ class _Counted(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         try:
             data = self._stream.read(size)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise InvalidImport(
-                f"{self._where}: the archive is damaged here ({error}): download it again"
+                f"{self._where}: cannot be unpacked ({error}): download it again, or unpack it yourself"
             ) from error
-        except (NotImplementedError, RuntimeError) as error:
-            raise InvalidImport(f"{self._where}: cannot be unpacked ({error}): unpack the archive") from error
         self._source.read_bytes += len(data)
         return data
 
@@ -180,7 +173,7 @@ def _of_bytes(stream: IO[bytes], label: str, name: str, stack: ExitStack) -> Imp
     stream.seek(0)
     opening = stream.read(4)
     stream.seek(0)
-    if opening in (b"PK\x03\x04", _END):
+    if opening in _SIGNATURES:
         return ImportSource(label, "archive", _of_archive(stream, label, size, stack))
     return ImportSource(label, "file", {name: SourceFile(size, lambda: _again(stream))})
 
@@ -193,8 +186,6 @@ def _again(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _of_archive(stream: IO[bytes], label: str, size: int, stack: ExitStack) -> dict[str, SourceFile]:
-    if (listed := _directory_bytes(stream, size)) is not None and listed > _DIRECTORY_BYTES:
-        raise InvalidImport(f"{label}: its list of files has {listed} bytes: unpack it, and give the folder")
     try:
         archive = stack.enter_context(zipfile.ZipFile(stream))
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -204,8 +195,8 @@ def _of_archive(stream: IO[bytes], label: str, size: int, stack: ExitStack) -> d
         raise InvalidImport(f"{label}: has more than {MOST_FILES} files: unpack it, and give the folder")
     for info in inside:
         _check_entry(info, label)
-    total, packed = sum(info.file_size for info in inside), sum(info.compress_size for info in inside)
-    if total > MOST_BYTES or packed > size:
+    total = sum(info.file_size for info in inside)
+    if total > max(_RATIO_FROM, MOST_RATIO * size):
         raise InvalidImport(
             f"{label}: says it holds {total} bytes in {size}: no export does. If it is one all the same,"
             " unpack it, and give the folder"
@@ -222,27 +213,6 @@ def _check_entry(info: zipfile.ZipInfo, label: str) -> None:
     path = PurePosixPath(info.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not path.parts or path.parts[0].endswith(":"):
         raise InvalidImport(f"{label}: holds a file {info.filename[:80]!r} that would lie outside of it")
-    if info.flag_bits & 1:
-        raise InvalidImport(f"{label}: needs a password: unpack it, and give the folder")
-    if info.file_size > _RATIO_FROM and info.file_size > MOST_RATIO * max(info.compress_size, 1):
-        raise InvalidImport(
-            f"{label}: {info.filename[:80]!r} says it unpacks to {info.file_size} bytes, {MOST_RATIO} times"
-            " its size and more: no export does. If it is one all the same, unpack it, and give the folder"
-        )
-
-
-def _directory_bytes(stream: IO[bytes], size: int) -> int | None:
-    """Return the size in bytes of an archive's directory, before parsing it; None if unknown."""
-    tail = min(size, _END_BYTES + _LONGEST_COMMENT)
-    stream.seek(size - tail)
-    data = stream.read(tail)
-    stream.seek(0)
-    at = data.rfind(_END)
-    if at < 0 or at + _END_BYTES > len(data):
-        return None
-    listed = int(struct.unpack_from("<L", data, at + 12)[0])
-    # One of 4 GiB and more says so elsewhere: it is too long in any case, unless it is short after all.
-    return listed if listed != 0xFFFFFFFF else size
 
 
 def _name_of(stream: object) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from zibaldone.core import DEFAULT_SESSION, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import PIECE_MESSAGES, Conversation, NotImported
+from zibaldone.importers.base import Item, NotImported, OfUser
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, head_of, refusal
+from zibaldone.importers.files import Head, Importer, each, head_of
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import lines
 from zibaldone.importers.texts import Occurrences
@@ -36,10 +36,10 @@ class NamedColumns(Importer):
 
     def fits(self, head: Head) -> bool:
         """Recognise a table by its first line."""
-        return not head.is_json and _columns(head) is not None
+        return head.text[:1] not in "[{" and _columns(head) is not None
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per user, in pieces."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the message of each row."""
         where = source.where(name)
         known = _columns(head_of(source, name))
         if known is None:
@@ -47,25 +47,13 @@ class NamedColumns(Importer):
         separator, columns = known
         csv.field_size_limit(_MOST_FIELD)
         ids = Occurrences("csv")
-        waiting: dict[str | None, list[Message]] = {}
-        refused: list[NotImported] = []
         with source.open(name) as stream:
             rows = csv.DictReader((line + "\n" for _, line in lines(stream, where)), delimiter=separator)
+            nodes = (Node(row, f"line {rows.line_num}", where) for row in rows)
             try:
-                for row in rows:
-                    try:
-                        user, made = _messages(Node(row, f"line {rows.line_num}", where), columns, ids)
-                    except InvalidImport as error:
-                        refused.append(refusal(error))
-                        continue
-                    waiting.setdefault(user, []).extend(made)
-                    if len(waiting[user]) >= PIECE_MESSAGES:
-                        yield Conversation(user or name, tuple(waiting.pop(user)), user)
+                yield from each(nodes, lambda node: _messages(node, columns, ids))
             except csv.Error as error:
-                refused.append(NotImported(f"{where}: line {rows.line_num}", f"is no CSV ({error})"))
-        for user, messages in waiting.items():
-            yield Conversation(user or name, tuple(messages), user)
-        yield Conversation(name, (), refused=tuple(refused))
+                yield NotImported(f"{where}: line {rows.line_num}", f"is no CSV ({error})")
 
 
 def _columns(head: Head) -> tuple[str, dict[str, str]] | None:
@@ -84,8 +72,8 @@ def _columns(head: Head) -> tuple[str, dict[str, str]] | None:
     return None
 
 
-def _messages(node: Node, columns: dict[str, str], ids: Occurrences) -> tuple[str | None, list[Message]]:
-    """Return a row's user, and its message unless it is empty."""
+def _messages(node: Node, columns: dict[str, str], ids: Occurrences) -> Iterator[Item]:
+    """Yield a row's message, unless it is empty."""
     row = node.value
     cells = {
         what: cell
@@ -94,7 +82,7 @@ def _messages(node: Node, columns: dict[str, str], ids: Occurrences) -> tuple[st
     }
     user, content = cells.get("user"), cells.get("content")
     if content is None:
-        return user, []
+        return
     stamp = cells.get("time")
     number = stamp is not None and stamp.replace(".", "", 1).isdigit()
     time = Node(float(stamp) if stamp and number else stamp, f"{node.at}: {columns.get('time')}", node.path)
@@ -114,4 +102,5 @@ def _messages(node: Node, columns: dict[str, str], ids: Occurrences) -> tuple[st
         metadata=metadata,
         id=f"csv:{own_id}" if own_id else made_id,
     )
-    return user, [node.message(message)]
+    checked = node.message(message)
+    yield checked if user is None else OfUser(user, checked)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from zibaldone.core import NOISE, Message
-from zibaldone.importers.base import Conversation
+from zibaldone.importers.base import Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import (
-    Head,
-    Importer,
-    each_conversation,
-    each_message,
-    gathered,
-    head_of,
-    in_pieces,
-    read_about,
-    read_elements,
-)
+from zibaldone.importers.files import Head, Importer, each, head_of, read_about, read_elements
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.texts import attached, attachment
 
@@ -42,34 +32,26 @@ class Telegram(Importer):
         return head.text[:1] == "{" and ("chats" in keys or {"type", "id", "messages"} <= keys)
 
     def owner(self, source: ImportSource) -> str | None:
-        """The name in the personal information of a whole account's export."""
+        """Return the name in the personal information of a whole account's export."""
         for name in self.files(source):
             about = read_about(source, name, "chats") if "chats" in head_of(source, name).keys else None
             if about and (person := about.get("personal_information")):
                 return f"{person.text_of('first_name')} {person.text_of('last_name')}".strip() or None
         return None
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield one conversation per chat; a single chat comes in pieces."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield the messages of each chat, or of the only one."""
         if "chats" in head_of(source, name).keys:
-            yield from each_conversation(read_elements(source, name, "chats", "list"), _chat)
-        else:
-            title, messages = _named(read_about(source, name))
-            nodes = read_elements(source, name, "messages")
-            yield from in_pieces(title, each_message(nodes, messages, title))
+            chats = read_elements(source, name, "chats", "list")
+            return each(chats, lambda chat: _chat(chat, chat["messages"].items()))
+        return _chat(read_about(source, name), read_elements(source, name, "messages"))
 
 
-def _named(chat: Node) -> tuple[str, Callable[[Node], Iterator[Message]]]:
-    """Return a chat's title, and the function that reads its messages."""
+def _chat(chat: Node, nodes: Iterable[Node]) -> Iterator[Item]:
     name, session, kind = chat.get("name"), f"telegram:{chat['id'].label()}", chat.get("type")
     unnamed = "Saved messages" if kind and kind.value == "saved_messages" else _GONE
     title = name.text() if name else unnamed
-    return title, lambda node: _messages(node, session, title)
-
-
-def _chat(chat: Node) -> Conversation:
-    title, messages = _named(chat)
-    return gathered(title, each_message(chat["messages"].items(), messages, title))
+    return each(nodes, lambda node: _messages(node, session, title), title)
 
 
 def _messages(node: Node, session: str, title: str) -> Iterator[Message]:
@@ -113,7 +95,7 @@ def _files(node: Node) -> Iterator[tuple[str, dict[str, Any]]]:
             if named.startswith("("):  # "(File not included. Change data exporting settings to download.)"
                 yield f"[{label}]", attachment(label)
             else:
-                known = attachment(label, named, media_type.text() if media_type else None)
+                known = attachment(label, name=named, media_type=media_type.text() if media_type else None)
                 yield f"[{label}: {named}]", known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from html import unescape
@@ -37,25 +37,12 @@ def without_markers(text: str) -> tuple[str, dict[str, Any]]:
     return "".join([*parts, text[at:]]), {CITATIONS: taken} if taken else {}
 
 
-def attachment(
-    kind: str,
-    name: str | None = None,
-    media_type: str | None = None,
-    size_bytes: object = None,
-    caption: str | None = None,
-    own_id: str | None = None,
-) -> dict[str, Any]:
-    """Describe an attachment for a message's metadata; `own_id` finds its file in an export."""
-    size = size_bytes if isinstance(size_bytes, int) and not isinstance(size_bytes, bool) else None
-    known = {
-        "type": kind,
-        "name": name,
-        "media_type": media_type,
-        "bytes": size,
-        "caption": caption,
-        "id": own_id,
-    }
-    return {key: value for key, value in known.items() if value is not None}
+def attachment(kind: str, **known: object) -> dict[str, Any]:
+    """Describe an attachment for a message's metadata: what is known of name, media_type, bytes, caption, id.
+
+    The id finds its file in an export.
+    """
+    return {"type": kind, **{key: value for key, value in known.items() if value is not None}}
 
 
 def attached(attachments: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -72,6 +59,15 @@ def with_files(text: str, files: Iterable[dict[str, Any]]) -> str:
 def plain_text(html: str) -> str:
     """Return the text of HTML, its blocks apart."""
     return unescape(_TAG.sub("", _BREAK.sub("\n", html))).strip()
+
+
+def branch_of(parents: Mapping[str, str], leaf: str, known: Collection[str] = ()) -> list[str]:
+    """List the nodes of a tree down to a leaf: from the root, or below those that are known already."""
+    branch: dict[str, None] = {}
+    while leaf in parents and leaf not in branch and leaf not in known:  # a circle ends it
+        branch[leaf] = None
+        leaf = parents[leaf]
+    return [*branch][::-1]
 
 
 def titled(title: str) -> dict[str, Any]:

@@ -13,16 +13,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from operator import gt
 
 from zibaldone.core import NOISE, Message
 from zibaldone.errors import InvalidImport
-from zibaldone.importers.base import Conversation, DateOrder
+from zibaldone.importers.base import DateOrder, Item
 from zibaldone.importers.document import Node
-from zibaldone.importers.files import Head, Importer, each_message, in_pieces
+from zibaldone.importers.files import Head, Importer, each
 from zibaldone.importers.source import ImportSource
 from zibaldone.importers.streaming import lines
 from zibaldone.importers.texts import Occurrences, attached, attachment
@@ -73,8 +73,8 @@ class WhatsApp(Importer):
         """Recognise a chat by its first lines."""
         return any(map(_LINE.match, head.text.split("\n", 3)[:3]))
 
-    def read_one(self, source: ImportSource, name: str) -> Iterator[Conversation]:
-        """Yield a file's conversation in pieces."""
+    def read_one(self, source: ImportSource, name: str) -> Iterator[Item]:
+        """Yield a chat's messages."""
         where = source.where(name)
         with source.open(name) as stream:
             written = [line for line, _ in _messages(lines(stream, where)) if line is not None]
@@ -82,6 +82,7 @@ class WhatsApp(Importer):
         if not written:
             raise InvalidImport(f"{where}: has no message that begins with a date and a time")
         order, notes = (self.dates, ()) if self.dates else _order(written)
+        self.notes += notes
         people = _people(written)
         with source.open(name) as stream:
             texts = _messages(lines(stream, where))
@@ -96,8 +97,7 @@ class WhatsApp(Importer):
                 for line, text in chain([(first, opening)], texts)
                 if line is not None
             )
-            for piece in in_pieces(session, each_message(nodes, talk.messages)):
-                yield replace(piece, notes=notes)
+            yield from each(nodes, talk.messages)
 
 
 def _messages(numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[_Line | None, str]]:
@@ -177,7 +177,7 @@ class _Talk:
         name, content = (speaker[1].strip(_AROUND_NAMES), speaker[2]) if speaker else (None, text)
         if not content.strip():
             return
-        media = [attachment("file", match[1] or match[2]) for match in _MEDIA.finditer(content)]
+        media = [attachment("file", name=match[1] or match[2]) for match in _MEDIA.finditer(content)]
         is_notice = name is None or _is_notice(content)
         metadata = {"title": self.title, **attached(media), **({NOISE: "notice"} if is_notice else {})}
         if (name,) != self.last[:1]:
