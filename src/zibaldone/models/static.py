@@ -42,6 +42,7 @@ _MARKS = ("<s>", "</s>", "<unk>")  # words that the tokenizer takes for marks of
 _SPECIAL = re.compile(f"({'|'.join(_MARKS)})")
 _LONGEST_PIECE = 50_000  # characters without a space, as Chinese may have them, that are cut into tokens
 _MOST_PIECES = 65_536
+_SYNONYM = 0.5  # least cosine of words that mean about the same
 
 
 class StaticEmbedder:
@@ -54,8 +55,9 @@ class StaticEmbedder:
             self._file = _mapped(folder / _WEIGHTS)
             self._table = _table_in(self._file)
             model = json.loads((folder / _TOKENIZER).read_bytes())["model"]
-            self._tokenizer = BytePairs(model["vocab"], model["merges"])
-            self._marks = {mark: model["vocab"][mark] for mark in _MARKS}
+            self._vocabulary: dict[str, int] = model["vocab"]
+            self._tokenizer = BytePairs(self._vocabulary, model["merges"])
+            self._marks = {mark: self._vocabulary[mark] for mark in _MARKS}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFailed(
                 f"cannot read the embedder's files in {str(folder)!r} ({error}):"
@@ -64,6 +66,7 @@ class StaticEmbedder:
         self._pieces = _Known(self._ids_of_piece)
         self._words = _Known(self._ids_of_word)
         self._counts = _Known(lambda word: len(self._words[word]))
+        self._like = _Known(self._words_like)
 
     @cached_property
     def name(self) -> str:
@@ -91,6 +94,23 @@ class StaticEmbedder:
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
         return [self._count(text) for text in texts]
+
+    def like(self, word: str) -> list[tuple[str, float]]:
+        """Words that mean about the same, of those that are a token of the table, with their cosines."""
+        return self._like[word]
+
+    def _words_like(self, word: str) -> list[tuple[str, float]]:
+        known, vectors = self._whole_words
+        cosines = np.vecdot(vectors, self.embed([word])[0])
+        rows = np.flatnonzero(cosines >= _SYNONYM).tolist()
+        return [(known[row], float(cosines[row])) for row in rows]
+
+    @cached_property
+    def _whole_words(self) -> tuple[list[str], Vectors]:
+        """Words of small letters that are a token, and their vectors (n, 256)."""
+        tokens = ((token[1:], id_) for token, id_ in self._vocabulary.items() if token[0] == "\u2581")
+        ids = {word: id_ for word, id_ in tokens if word.isalpha() and word.islower()}
+        return list(ids), unit(self._table[list(ids.values())].astype(np.float32))
 
     def _count(self, text: str) -> int:
         words = _words(text)

@@ -27,8 +27,7 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.keywords import inverse_frequency
 from zibaldone.text.words import words
 
-SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
-SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
+SYNONYM_POWER = 3  # a synonym counts cosine ** 3 of the word itself
 _MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
 _COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
@@ -366,15 +365,13 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
     """
     people = index.by_people
     n = int(np.count_nonzero(people))
-    synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
-    for (form, term), like in zip(question.terms, synonyms, strict=True):
-        near = [] if like and index.lexical.df(term) and index.is_coined(form) else like
+    for form, term in question.terms:
         exact, counts = index.lexical.postings(term)
         df = int(np.count_nonzero(people[exact]))
         idf = inverse_frequency(df, n)
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
-        for other, cosine in near:
+        for other, cosine in index.synonyms(form):
             if other != term:
                 where, often = index.lexical.postings(other)
                 rows.append(where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 AnyArray = npt.NDArray[Any]
 _WHOLE = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32)  # the narrowest first
-_LOOK_UP = 50  # texts are read in order in the time in which one of so many is looked up
 _TOGETHER = 16  # texts of a block: a third of their size, and 15 microseconds to read one
 
 
@@ -43,13 +42,6 @@ class PackedTexts:
         wanted = _encoded(text)
         place = bisect_left(range(len(self)), wanted, key=self._bytes)
         return place if place < len(self) and self._bytes(place) == wanted else None
-
-    def places_of(self, texts: Collection[str]) -> dict[str, int]:
-        """Places of those texts that are there, as by `place_of`."""
-        if len(texts) * _LOOK_UP > len(self):
-            return {text: place for place, text in enumerate(self) if text in texts}
-        places = ((text, self.place_of(text)) for text in texts)
-        return {text: place for text, place in places if place is not None}
 
     def _bytes(self, place: int) -> bytes:
         return bytes(self._view[self._end[place - 1] if place else 0 : self._end[place]])

@@ -16,7 +16,6 @@ from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
-from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import PASSAGE, Unit
 from zibaldone.search.unit_list import UnitList, by_first
 from zibaldone.search.vocabulary import Vocabulary
@@ -28,7 +27,6 @@ RADII = (0, 2, 5)  # of the windows that scoring looks through; 0: what is said 
 _BREATH = 2  # passages before and behind one of the same message
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
-_OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _SAMPLED, _OF_EACH = 32, 200  # units by which a memory's language is told, and characters of each
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
@@ -54,7 +52,6 @@ class UnitIndex:
         self.note = ""  # in words, what was left out of it
         self.vectors = Matrix(dimension, saved)
         self.lexical = LexicalIndex(saved)
-        self.thesaurus = Thesaurus(word_embedder, saved)
         self._word_embedder = word_embedder
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days = np.zeros((0, 3), dtype=np.int64)  # row, first, last: ordinals, inclusive
@@ -102,7 +99,7 @@ class UnitIndex:
         """Bytes of memory, about, once something was ranked; mapped files are counted."""
         arrays = sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
         spread = _SPREAD_BYTES * len(self)
-        parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
+        parts = (self.units, self.vectors, self.lexical, self._vocabulary)
         names = _ROW_BYTES * sum(map(len, self.speakers.values()))
         windows = sum(window.nbytes for window in self.windows.values())
         return arrays + spread + names + windows + self._saved_bytes + sum(p.nbytes for p in parts)
@@ -122,8 +119,7 @@ class UnitIndex:
         if not units:
             return
         of_units = [words(unit.text) for unit in units]
-        for word in self._vocabulary.add(of_units):
-            self.thesaurus.learn(_pairs(word))
+        self._vocabulary.add(of_units)
         self.lexical.extend(of_units, lambda word: [term for _, term in _pairs(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)
@@ -140,7 +136,6 @@ class UnitIndex:
 
     def settle(self) -> None:
         """Compute now all that the next question would be the first to need."""
-        self.thesaurus.settle()
         self.sample()
         if len(self):
             self._centre()
@@ -158,9 +153,7 @@ class UnitIndex:
         mask = np.ones(len(self.units), dtype=bool)
         mask[sorted(rows)] = False
         for unit in gone:
-            for word in self._vocabulary.remove(words(unit.text)):
-                self.thesaurus.unlearn(_pairs(word))
-        self.thesaurus.let_go()
+            self._vocabulary.remove(words(unit.text))
         self.units.keep(mask)
         self.vectors.keep(mask)
         self._spread = self._sample = None
@@ -208,9 +201,14 @@ class UnitIndex:
         """True if anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
-    def is_coined(self, word: str) -> bool:
-        """True if a word means nothing to the embedder, which knows some of its letters alone."""
-        return self._word_embedder.count([word])[0] > _OF_A_WORD
+    def synonyms(self, word: str) -> list[tuple[str, float]]:
+        """Terms of units that mean about the same as a word, with their cosines; its own may be one."""
+        near: dict[str, float] = {}
+        for like, cosine in self._word_embedder.like(word):
+            for _, term in _pairs(like):
+                if self.lexical.df(term):
+                    near[term] = max(cosine, near.get(term, 0.0))
+        return sorted(near.items())
 
     def has(self, word: str) -> bool:
         """True if some unit has a word, a function word or any other."""
@@ -295,10 +293,10 @@ class UnitIndex:
         What was taken out is out of all segments: then none can be kept.
         """
         saved, first = SavedIndex(), [*self._starts, self._saved_rows][kept]
-        for part in (self.lexical, self.thesaurus, self._vocabulary):
+        for part in (self.lexical, self._vocabulary):
             part.save(saved, kept)
         self.units.save(saved, first)
-        self.vectors.save(saved, slice(first, None))
+        self.vectors.save(saved, first)
         looks = np.zeros(len(self) - first, dtype=np.uint8)
         for bit, name in enumerate(_SIGNS):
             looks |= (getattr(self, name)[first:] > 0).astype(np.uint8) << bit
