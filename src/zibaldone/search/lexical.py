@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import SavedIndex, in_byte_order
+from zibaldone.search.saved import PackedTexts, SavedIndex, in_byte_order
 from zibaldone.text.keywords import inverse_frequency
 
 Floats = npt.NDArray[np.float32]
@@ -162,26 +162,19 @@ def _put(saved: SavedIndex, parts: Sequence[_Postings], first: int) -> None:
     order = np.argsort(term_of, kind="stable")
     rows, counts = (np.concatenate([getattr(p, name) for p in parts])[order] for name in ("rows", "counts"))
     sizes = np.bincount(term_of, minlength=len(terms))
-    saved.put_texts("lexical.terms", terms)
-    ends = np.cumsum(sizes)
-    rows = rows.astype(np.int64) - first
-    distances, firsts = np.diff(rows, prepend=0), (ends - sizes)[sizes > 0]
-    distances[firsts] = rows[firsts]
-    saved.put_numbers("lexical.distances", distances)
+    saved.put_texts("lexical.terms", PackedTexts.of(terms))
+    saved.put_numbers("lexical.rows", rows.astype(np.int64) - first)
     saved.put_numbers("lexical.counts", counts)
-    saved.put_numbers("lexical.ends", ends)
+    saved.put_numbers("lexical.ends", np.cumsum(sizes))
 
 
 class _SavedPostings:
-    """Terms in the order of their bytes; of each, distances[begin:end] and counts[begin:end].
-
-    Distances are those of its rows from each other, the first from 0: small numbers take few bytes.
-    """
+    """Terms in the order of their bytes; of each, rows[begin:end] and counts[begin:end]."""
 
     def __init__(self, saved: SavedIndex, first: int) -> None:
         """`first` is the row of the index that is row 0 here."""
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
-        self._distances, self._counts = saved["lexical.distances"], saved["lexical.counts"]
+        self._rows, self._counts = saved["lexical.rows"], saved["lexical.counts"]
         self.first, self.end = first, first + len(saved["lexical.lengths"])
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
@@ -189,9 +182,8 @@ class _SavedPostings:
         """All postings, by rows of the index."""
         ends = self._ends.astype(np.int64)
         sizes = np.diff(ends, prepend=0)
-        sums = np.concatenate([[0], np.cumsum(self._distances, dtype=np.int64)])
-        rows = sums[1:] - np.repeat(sums[ends - sizes], sizes)
-        return _Postings(list(self._terms), sizes, rows + self.first, self._counts)
+        rows = self._rows.astype(np.int64) + self.first
+        return _Postings(list(self._terms), sizes, rows, self._counts)
 
     def keep(self, mask: npt.NDArray[np.bool_], moved: Ints) -> _SavedPostings:
         """Copy the rows of the index where the mask is true, which are now the rows `moved`."""
@@ -212,7 +204,7 @@ class _SavedPostings:
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         begin, end = self._range(term)
-        rows = np.cumsum(self._distances[begin:end], dtype=np.int64) + self.first
+        rows = self._rows[begin:end].astype(np.int64) + self.first
         return rows, self._counts[begin:end].astype(np.float64)
 
     def _range(self, term: str) -> tuple[int, int]:

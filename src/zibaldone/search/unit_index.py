@@ -17,7 +17,7 @@ from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
 from zibaldone.search.unit import PASSAGE, Unit
-from zibaldone.search.unit_list import UnitList, by_first
+from zibaldone.search.unit_list import PackedUnits, UnitList, by_first, saved_units
 from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
@@ -33,7 +33,7 @@ _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES = 40
 _SPREAD_BYTES = 8  # of a row: see centred_cosines
-_SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
+_SIGNS = ("ends_asking", "_has_question")
 
 
 class UnitIndex:
@@ -63,8 +63,8 @@ class UnitIndex:
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
         self.windows: dict[int, Windows] = {}  # by radius
-        self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
-        self._has_question: Floats = np.zeros(0, dtype=np.float32)
+        self.ends_asking = np.zeros(0, dtype=bool)
+        self._has_question = np.zeros(0, dtype=bool)
         self._vocabulary = Vocabulary(saved)
         self._sessions: dict[str, int] = {}
         self.seqs = np.zeros(0, dtype=np.int64)  # of the message that each unit stands on
@@ -125,9 +125,9 @@ class UnitIndex:
         self.vectors.extend(vectors)
         self._spread = self._sample = None
         texts = [unit.text for unit in units]
-        self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
+        self.ends_asking = _grown(self.ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
-        self._arrange(units)
+        self._arrange(PackedUnits(saved_units(units)))
 
     def embed(self, first: int, vectors: Vectors) -> None:
         """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
@@ -230,19 +230,14 @@ class UnitIndex:
         An assistant's answer, and a few words of people, need what they answer; a question that people ask
         each other needs its answer.
         """
-        if self._ends_asking[row] > 0 and not self.with_assistant[row]:
+        if self.ends_asking[row] and not self.with_assistant[row]:
             return self.reply(row)
         asker = int(self._askers[row])
         if asker < 0:
             return None
         answers = self.units[row].role in MACHINES
-        needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
+        needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker]
         return asker if answers or needs_question else None
-
-    @property
-    def ends_asking(self) -> npt.NDArray[np.bool_]:
-        """(n,) which units end with a question."""
-        return self._ends_asking > 0
 
     def reply(self, row: int) -> int | None:
         """The row that follows in the session."""
@@ -257,8 +252,8 @@ class UnitIndex:
 
     def replies(self) -> Floats:
         """(n,) 1 where the unit before ends with a question, -1 where the unit itself does, 0 for both."""
-        before = np.where(self._askers >= 0, self._ends_asking[self._askers], np.float32(0))
-        return np.asarray(before - self._ends_asking, dtype=np.float32)
+        before = (self._askers >= 0) & self.ends_asking[self._askers]
+        return before.astype(np.float32) - self.ends_asking
 
     def centred_cosines(self, vector: Vectors, products: Floats) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
@@ -297,10 +292,8 @@ class UnitIndex:
             part.save(saved, kept)
         self.units.save(saved, first)
         self.vectors.save(saved, first)
-        looks = np.zeros(len(self) - first, dtype=np.uint8)
-        for bit, name in enumerate(_SIGNS):
-            looks |= (getattr(self, name)[first:] > 0).astype(np.uint8) << bit
-        saved["looks"] = looks
+        for name in _SIGNS:
+            saved[name] = getattr(self, name)[first:]
         return saved
 
     def _open(self, saved: Sequence[SavedIndex]) -> None:
@@ -310,53 +303,43 @@ class UnitIndex:
             for name, array in part.arrays.items()
             if not name.endswith((".codes", ".factors"))
         )
-        looks = np.concatenate([part["looks"] for part in saved])
-        *self._starts, self._saved_rows = np.cumsum([0, *(len(part["looks"]) for part in saved)]).tolist()
-        for bit, name in enumerate(_SIGNS):
-            setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
-        units = self.units.packed
-        assert units is not None  # all of them are
-        self._times, self.days = units.times()
-        self.seqs = units.saved.numbers("unit.seq")
-        self.source_rows, self.source_seqs = units.sources()
-        sessions, self._session_of = units.names("session")
-        self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
-        roles, role_of = units.names("role")
-        self._is_assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
-        kinds, kind_of = units.names("kind")
-        self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
-        self._is_passage &= ~self._is_assistants
-        names, name_of = units.names("name")
-        by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
-        by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
-        self._speaker_of = np.where(by_name != 0, by_name, by_role)
-        self.speakers, self.named_days = units.speakers(), units.saved.numbers("unit.days")
-        self._place_all()
+        *self._starts, self._saved_rows = np.cumsum(
+            [0, *(len(part["lexical.lengths"]) for part in saved)]
+        ).tolist()
+        for name in _SIGNS:
+            setattr(self, name, np.concatenate([part[name] for part in saved]))
+        assert self.units.packed is not None  # all of them are
+        self._arrange(self.units.packed)
 
-    def _arrange(self, units: Sequence[Unit]) -> None:
+    def _arrange(self, units: PackedUnits) -> None:
         """Take in where, when and by whom the last units were said, and who is whose neighbour.
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
         first = len(self) - len(units)
-        for row, unit in enumerate(units, first):
-            if unit.name:
-                self.speakers.setdefault(unit.name, []).append(row)
-        named_days = [(row, *named) for row, unit in enumerate(units, first) for named in unit.days]
-        self.named_days = np.concatenate([self.named_days, np.array(named_days, np.int64).reshape(-1, 3)])
-        sessions = [self._sessions.setdefault(unit.session, len(self._sessions)) for unit in units]
-        self._session_of = _grown(self._session_of, sessions)
-        self._times = _grown(self._times, [unit.time.timestamp() for unit in units])
-        self.days = _grown(self.days, [unit.time.toordinal() for unit in units])
-        assistants = [unit.role in MACHINES for unit in units]
-        pieces = [unit.kind == PASSAGE and unit.role not in MACHINES for unit in units]
+        times, days = units.times()
+        self._times, self.days = _grown(self._times, times), _grown(self.days, days)
+        self.seqs = _grown(self.seqs, units.saved.numbers("unit.seq"))
+        rows, seqs = units.sources()
+        self.source_rows = _grown(self.source_rows, rows + first)
+        self.source_seqs = _grown(self.source_seqs, seqs)
+        for name, said in units.speakers().items():
+            self.speakers.setdefault(name, []).extend((said + first).tolist())
+        named_days = units.saved.numbers("unit.days") + np.array([first, 0, 0])
+        self.named_days = np.concatenate([self.named_days, named_days])
+        sessions, session_of = units.names("session")
+        numbers = [self._sessions.setdefault(str(session), len(self._sessions)) for session in sessions]
+        self._session_of = _grown(self._session_of, np.array(numbers, dtype=np.int64)[session_of])
+        roles, role_of = units.names("role")
+        assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
+        kinds, kind_of = units.names("kind")
+        passages = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
         self._is_assistants = _grown(self._is_assistants, assistants)
-        self._is_passage = _grown(self._is_passage, pieces)
-        self.seqs = _grown(self.seqs, [unit.seq for unit in units])
-        self._speaker_of = _grown(self._speaker_of, [hash(unit.speaker) for unit in units])
-        pairs = [(row, seq) for row, unit in enumerate(units, first) for seq in unit.sources]
-        self.source_rows = _grown(self.source_rows, [row for row, _ in pairs])
-        self.source_seqs = _grown(self.source_seqs, [seq for _, seq in pairs])
+        self._is_passage = _grown(self._is_passage, passages & ~assistants)
+        names, name_of = units.names("name")
+        by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
+        by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
+        self._speaker_of = _grown(self._speaker_of, np.where(by_name != 0, by_name, by_role))
         self._place_all()
 
     def _place_all(self) -> None:
@@ -424,7 +407,7 @@ def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:
     return np.asarray(mean * np.float32(in_common * natural), dtype=np.float32)
 
 
-def _grown(array: npt.NDArray[N], values: Sequence[float]) -> npt.NDArray[N]:
+def _grown(array: npt.NDArray[N], values: npt.ArrayLike) -> npt.NDArray[N]:
     """Append values to an array, as its type has them."""
     return np.concatenate([array, np.array(values, dtype=array.dtype)])
 

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import SavedIndex, in_byte_order
+from zibaldone.search.saved import PackedTexts, SavedIndex, in_byte_order
 
 _WORD_BYTES = 190  # its letters, its count, and its place in a table
 _SHORTEST = 4  # letters of a word that is mended
@@ -117,7 +117,7 @@ class Vocabulary(Mapping[str, int]):
         """Put there the words of what is behind the first `kept` segments."""
         uses = self._merged(kept)
         words = in_byte_order(list(uses))
-        saved.put_texts("vocabulary.words", words)
+        saved.put_texts("vocabulary.words", PackedTexts.of(words))
         saved.put_numbers("vocabulary.uses", np.array([uses[word] for word in words], dtype=np.int64))
 
     def _saved_uses(self, word: str) -> int:
