@@ -273,8 +273,8 @@ def users(memory, new_user):
         ("German", "Wann ziehe ich nach Leipzig?", SURE),
         ("German", "Welche Schuhe hat der Bruder von Anna?", (0, 0.49)),
         ("German", "Wer gewann das Schachturnier in Reykjavik?", (0, 0.49)),
-        ("Japanese", "妹の仕事は何ですか？", (0.4, 0.49)),
-        ("Japanese", "私の血液型は何ですか？", (0, 0.39)),
+        ("Japanese", "妹の仕事は何ですか？", (0.2, 0.49)),
+        ("Japanese", "私の血液型は何ですか？", UNSURE),
         ("Japanese", "What does my sister do for a living?", NOBODY_CAN_TELL),
     ],
 )

@@ -24,7 +24,7 @@ from zibaldone.text.rendering import (
     shown,
     standing_line,
 )
-from zibaldone.text.sentences import Span, passages, sentences, torn
+from zibaldone.text.sentences import Span, passages, torn
 from zibaldone.text.words import content_words, terms
 
 Count = Callable[[str], int]
@@ -261,36 +261,18 @@ def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
 
 
 def cut_to_fit(unit: Evidence, budget_tokens: int, stems: Collection[str], count: Count) -> Evidence | None:
-    """The unit, or as many of its sentences around what matched as the budget holds.
+    """The unit, or the part of it, as long as the budget holds, that matches best.
 
-    When not even one sentence fits, a part of it between words; None when there is no room for a word.
+    Parts end where sentences do, or between words where not even a sentence fits. None when there is no room.
     """
     if _tokens([unit], count) <= budget_tokens:
         return unit
-    spans = sentences(unit.text)
-    room = budget_tokens - _tokens([replace(unit, text="")], count)
-    if room < 1 or not spans:
+    marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
+    spans = passages(unit.text, max(1, budget_tokens - marked), lambda texts: [count(one) for one in texts])
+    if not spans:
         return None
-    best_at = _best_match(unit, spans, stems)
-    if _tokens([_part(unit, spans[best_at], count)], count) > budget_tokens:
-        marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
-        limit = max(1, budget_tokens - marked)
-        spans = passages(unit.text, limit, lambda texts: [count(one) for one in texts])
-        best_at = _best_match(unit, spans, stems)
-    first = last = best_at
-    best = _part(unit, spans[first], count)
-    if _tokens([best], count) > budget_tokens:
-        return None
-    grown = True
-    while grown:
-        grown = False
-        for wider in ((first, last + 1), (first - 1, last)):
-            if wider[0] >= 0 and wider[1] < len(spans):
-                part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
-                if _tokens([part], count) <= budget_tokens:
-                    (first, last), best, grown = wider, part, True
-                    break
-    return best
+    best = _part(unit, spans[_best_match(unit, spans, stems)], count)
+    return best if _tokens([best], count) <= budget_tokens else None
 
 
 def _best_match(unit: Evidence, spans: Sequence[Span], stems: Collection[str]) -> int:

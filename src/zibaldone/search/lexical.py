@@ -8,9 +8,9 @@ has to be the same over SQLite and PostgreSQL.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -60,29 +60,17 @@ class LexicalIndex:
         of_rows: Sequence[Sequence[str]],
         terms_of: Callable[[str], Sequence[str]] = lambda term: (term,),
     ) -> None:
-        """Index the words of the next rows, each as its terms; those of thousands of rows at once."""
-        first, many = len(self._lengths), len(of_rows)
-        words, places = _numbered(list(chain.from_iterable(of_rows)))
-        of_words = list(map(terms_of, words))
-        terms, numbers = _numbered(list(chain.from_iterable(of_words)))
-        # Of each word that stands somewhere, its terms: numbers[begins:begins + sizes].
-        of_each = np.array([len(some) for some in of_words], dtype=np.int64)
-        sizes = of_each[places]
-        begins = (np.cumsum(of_each) - of_each)[places]
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.repeat(np.repeat(np.arange(many), [len(row) for row in of_rows]), sizes)
-        there, counts = np.unique(
-            numbers[np.repeat(begins, sizes) + within] * max(many, 1) + rows, return_counts=True
-        )
-        ends = np.searchsorted(there, np.arange(1, len(terms) + 1) * many).tolist()
-        held, often = _whole(there % max(many, 1) + first), _whole(counts)
-        begin = 0
-        for term, end in zip(terms, ends, strict=True):
-            self._rows.setdefault(term, array("I")).extend(held[begin:end])
-            self._counts.setdefault(term, array("I")).extend(often[begin:end])
-            begin = end
-        self._postings += len(held)
-        self._lengths += _whole(np.bincount(rows, minlength=many))
+        """Index the words of the next rows, each as its terms."""
+        for row, words in enumerate(of_rows, len(self._lengths)):
+            counts: Counter[str] = Counter()
+            for word, count in Counter(words).items():
+                for term in terms_of(word):
+                    counts[term] += count
+            for term, count in counts.items():
+                self._rows.setdefault(term, array("I")).append(row)
+                self._counts.setdefault(term, array("I")).append(count)
+            self._postings += len(counts)
+            self._lengths.append(counts.total())
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
         """Leave only the rows where the mask (n,) is true; those behind a removed row move up."""
@@ -217,12 +205,6 @@ class _SavedPostings:
                 self._ranges.clear()
             self._ranges[term] = known
         return known
-
-
-def _numbered(texts: Sequence[str]) -> tuple[list[str], Ints]:
-    """Texts, each once, in the order in which they come, and (n,) which of them each is."""
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    return list(numbers), np.fromiter(map(numbers.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
 def _whole(numbers: npt.NDArray[Any]) -> array[int]:
