@@ -26,10 +26,8 @@ from zibaldone.text.patterns import late
 from zibaldone.text.periods import Period, asked_period
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.words import (
-    FOREIGN_FUNCTION_WORDS,
     STOP_WORDS,
     as_written,
-    has_foreign_function_words,
     term_of,
     words,
 )
@@ -162,8 +160,6 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
         days = _ordinals(find_days(text, today))
     aim = Aim.SAID if _SAID.search(text) else Aim.OVERVIEW if _OVERVIEW.search(text) else Aim.FACT
     skipped = names | STOP_WORDS
-    if has_foreign_function_words(spoken):
-        skipped |= FOREIGN_FUNCTION_WORDS
     terms = tuple(
         dict(pair for word in spoken if word not in skipped for pair in term_of(index.spelled(word))).items()
     )

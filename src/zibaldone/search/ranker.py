@@ -106,23 +106,6 @@ _CLUES = ("speaker", "replies", "date", "covers", "length", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantShare:
-    """The share of a context that an assistant's words may take, where people's words could fill it."""
-
-    share: float  # of the tokens behind the first ones
-    first_tokens: int  # which are the people's
-
-    def of(self, tokens: float) -> float:
-        """Tokens that an assistant may have of so many."""
-        return self.share * max(0.0, tokens - self.first_tokens)
-
-
-# A question is answered by what its asker said; when that leaves room, by what was answered.
-_BESIDE = AssistantShare(0.2, 1000)
-_SAID = AssistantShare(1.0, 0)
-
-
-@dataclass(frozen=True, slots=True)
 class Scores:
     """(n,) float32 each, in the order of rows."""
 
@@ -132,7 +115,6 @@ class Scores:
     context: Floats  # the weighted features of windows and session
     clues: Floats  # the weighted features of speaker, turn, time, length and of all that is asked together
     confidence: float  # see confidence.confidence
-    assistant: AssistantShare = _BESIDE
 
     @staticmethod
     def of_nothing() -> Scores:
@@ -212,8 +194,7 @@ def score(
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, total)
     sure = confidence(index, question, coverage, inside)
-    share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(total, values["bm25"], values["dense"], context, clues, sure, share)
+    return Scores(total, values["bm25"], values["dense"], context, clues, sure)
 
 
 def _vector(index: UnitIndex, question: Question) -> Vectors:
@@ -421,41 +402,9 @@ def _of_people(lengths: Floats, index: UnitIndex) -> Floats:
     return lengths / max(float(lengths[index.by_people].mean()), 1e-9)
 
 
-def best_first(
-    scores: Floats,
-    room_tokens: float,
-    index: UnitIndex,
-    inside: Mask | None = None,
-    assistant: AssistantShare | None = None,
-) -> list[int]:
-    """Rows by falling score, ties in their order, until they fill the room; one at least.
-
-    With `assistant`, what people say and what assistants say are ranked apart, and take turns: an assistant's
-    unit comes when it is the better one, or its share has room.
-    """
+def best_first(scores: Floats, room_tokens: float, index: UnitIndex, inside: Mask | None = None) -> list[int]:
+    """Rows by falling score, ties in their order, until they fill the room; one at least."""
     rows = np.arange(len(scores)) if inside is None else np.flatnonzero(inside)
-    answers = index.by_assistant[rows] > 0
-    if assistant is None or not answers.any():
-        return _falling(scores, room_tokens, index, rows)
-    waiting = _falling(scores, room_tokens, index, rows[answers])[::-1]
-    taken: list[int] = []
-    tokens = answered = 0
-    for row in [*_falling(scores, room_tokens, index, rows[~answers]), None]:
-        while waiting and tokens <= room_tokens:
-            answer, size = waiting[-1], index.units[waiting[-1]].tokens
-            if row is not None and scores[answer] <= scores[row] and answered + size > assistant.of(tokens):
-                break
-            taken.append(waiting.pop())
-            answered += size
-            tokens += size
-        if row is None or tokens > room_tokens:
-            return taken
-        taken.append(row)
-        tokens += index.units[row].tokens
-    return taken
-
-
-def _falling(scores: Floats, room_tokens: float, index: UnitIndex, rows: Ints) -> list[int]:
     taken: list[int] = []
     # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
     falling, most = -np.round(scores[rows], 4), int(room_tokens) // _LEAST_TOKENS + 2

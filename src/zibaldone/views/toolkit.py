@@ -17,7 +17,6 @@ from zibaldone.search.lexical import Floats
 from zibaldone.search.question import Mask, Question, said_in
 from zibaldone.search.ranker import (
     DEFAULT_WEIGHTS,
-    AssistantShare,
     Explanation,
     TalkWeights,
     best_first,
@@ -186,9 +185,7 @@ def ranked_units(
     question.deadline.check()
     scores = score(index, question, weights, inside)
     question.deadline.check()
-    rows = rows_offered(
-        index, scores.total, scores.assistant, question.budget_tokens, inside=inside, asked_time=asked_time
-    )
+    rows = rows_offered(index, scores.total, question.budget_tokens, inside=inside, asked_time=asked_time)
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
@@ -209,7 +206,6 @@ def said_in_asked_time(index: UnitIndex, question: Question, inside: Mask | None
 def rows_offered(
     index: UnitIndex,
     scores: Floats,
-    assistant: AssistantShare,
     budget_tokens: int,
     *,
     inside: Mask | None = None,
@@ -222,13 +218,13 @@ def rows_offered(
     """
     room = OFFERED * budget_tokens
     if asked_time is None:
-        rows = best_first(scores, room, index, inside, assistant)
+        rows = best_first(scores, room, index, inside)
     else:
         others = ~asked_time if inside is None else inside & ~asked_time
-        rows = best_first(scores, room, index, asked_time, assistant)
+        rows = best_first(scores, room, index, asked_time)
         room -= sum(index.units[row].tokens for row in rows)
         if room > 0:
-            rows += best_first(scores, room, index, others, assistant)
+            rows += best_first(scores, room, index, others)
     rows = _some_of_each(rows, index, budget_tokens)
     return _with_partners(rows, index, inside, budget_tokens)
 
