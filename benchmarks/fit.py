@@ -41,7 +41,7 @@ from zibaldone.search.ranker import (
 from zibaldone.search.ranker import features as features_of
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.toolkit import evidence_of, rows_offered, said_in_asked_time, to_units
+from zibaldone.views.toolkit import evidence_of, rows_offered, to_units
 
 _FITTED_ON = ("locomo", "beam 100K", "beam 500K", "realmem", "longmemeval")
 _JUDGED_ON = (*_FITTED_ON, "beam 1M")
@@ -88,8 +88,7 @@ class Asked:
         """The share of its evidence that is recalled from messages alone when these weights rank."""
         index = self.talk.index
         scores = np.sum(self.features * weights.of_units(index), axis=1)
-        asked_time = said_in_asked_time(index, self.read, self.visible)
-        rows = rows_offered(index, scores, budget, inside=self.visible, asked_time=asked_time)
+        rows = rows_offered(index, scores, budget, inside=self.visible)
         units = [self.talk.units[row] for row in rows]
         chosen = choose(units, budget, _tokens_of, stems=self.read.stems)
         texts: dict[tuple[int, ...], list[str]] = {}

@@ -31,6 +31,7 @@ SYNONYM_POWER = 3  # a synonym counts cosine ** 3 of the word itself
 _MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
 _COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
+_OF_ITS_TIME = 3.0  # times as much `date` counts where an overview of a time is asked for
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 
@@ -253,6 +254,8 @@ def features(
         values["speaker"][index.speakers.get(name, [])] = 1
     values["replies"] = index.replies()
     values["date"], names_day = _dates(index, question)
+    if question.aim is Aim.OVERVIEW:
+        values["date"] *= _OF_ITS_TIME
     values["length"] = np.log1p(index.lexical.lengths())
     covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
     covers[(index.by_assistant > 0) & ~heard] = 0
