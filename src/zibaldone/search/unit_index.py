@@ -323,8 +323,8 @@ class UnitIndex:
         rows, seqs = units.sources()
         self.source_rows = _grown(self.source_rows, rows + first)
         self.source_seqs = _grown(self.source_seqs, seqs)
-        for name, said in units.speakers().items():
-            self.speakers.setdefault(name, []).extend((said + first).tolist())
+        for name, of_name in units.speakers().items():
+            self.speakers.setdefault(name, []).extend((of_name + first).tolist())
         named_days = units.saved.numbers("unit.days") + np.array([first, 0, 0])
         self.named_days = np.concatenate([self.named_days, named_days])
         sessions, session_of = units.names("session")
