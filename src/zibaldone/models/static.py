@@ -100,17 +100,18 @@ class StaticEmbedder:
         return self._like[word]
 
     def _words_like(self, word: str) -> list[tuple[str, float]]:
-        known, vectors = self._whole_words
-        cosines = np.vecdot(vectors, self.embed([word])[0])
+        known, vectors, lengths = self._whole_words
+        cosines = np.vecdot(vectors, self.embed([word])[0]) / lengths
         rows = np.flatnonzero(cosines >= _SYNONYM).tolist()
         return [(known[row], float(cosines[row])) for row in rows]
 
     @cached_property
-    def _whole_words(self) -> tuple[list[str], Vectors]:
-        """Words of small letters that are a token, and their vectors (n, 256)."""
+    def _whole_words(self) -> tuple[list[str], Vectors, Vectors]:
+        """Words of small letters that are a token, their vectors (n, 256), and the lengths of these (n,)."""
         tokens = ((token[1:], id_) for token, id_ in self._vocabulary.items() if token[0] == "\u2581")
-        ids = {word: id_ for word, id_ in tokens if word.isalpha() and word.islower()}
-        return list(ids), unit(self._table[list(ids.values())].astype(np.float32))
+        ids = {word: id_ for word, id_ in tokens if word.islower() and word.isalpha()}
+        vectors = self._table[np.fromiter(ids.values(), dtype=np.int64)].astype(np.float32)
+        return list(ids), vectors, np.maximum(np.sqrt(np.vecdot(vectors, vectors)), 1e-9)
 
     def _count(self, text: str) -> int:
         words = _words(text)
