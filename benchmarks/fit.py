@@ -35,15 +35,13 @@ from zibaldone.search.question import parse_question
 from zibaldone.search.ranker import (
     DEFAULT_WEIGHTS,
     FEATURES,
-    AssistantShare,
     TalkWeights,
     Weights,
-    score,
 )
 from zibaldone.search.ranker import features as features_of
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.views.messages import MessagesView
-from zibaldone.views.toolkit import evidence_of, rows_offered, said_in_asked_time, to_units
+from zibaldone.views.toolkit import evidence_of, rows_offered, to_units
 
 _FITTED_ON = ("locomo", "beam 100K", "beam 500K", "realmem", "longmemeval")
 _JUDGED_ON = (*_FITTED_ON, "beam 1M")
@@ -64,7 +62,6 @@ class Asked:
     wanted: list[str]
     features: Floats  # (n, d)
     visible: npt.NDArray[np.bool_]  # (n,)
-    assistant: AssistantShare
 
     def contests(self) -> Contests | None:
         """Compare the relevant with all else that may be recalled; None where nothing relevant may be."""
@@ -91,8 +88,7 @@ class Asked:
         """The share of its evidence that is recalled from messages alone when these weights rank."""
         index = self.talk.index
         scores = np.sum(self.features * weights.of_units(index), axis=1)
-        asked_time = said_in_asked_time(index, self.read, self.visible)
-        rows = rows_offered(index, scores, self.assistant, budget, inside=self.visible, asked_time=asked_time)
+        rows = rows_offered(index, scores, budget, inside=self.visible)
         units = [self.talk.units[row] for row in rows]
         chosen = choose(units, budget, _tokens_of, stems=self.read.stems)
         texts: dict[tuple[int, ...], list[str]] = {}
@@ -133,9 +129,8 @@ def ask(data: str, conversation: Conversation, every: int) -> list[Asked]:
         read = read.embedded(embedder)
         values, _ = features_of(index, read, visible)
         matrix = np.stack([values[name] for name in FEATURES], axis=1)
-        shared = score(index, read).assistant
         wanted = conversation.evidence(question)
-        asked.append(Asked(data_, talk, question, read, wanted, matrix, visible, shared))
+        asked.append(Asked(data_, talk, question, read, wanted, matrix, visible))
     return asked
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from zibaldone import Config, Memory, Message
 from zibaldone.recall.recall import reciprocal_rank
-from zibaldone.text.rendering import header, mark, verbatim
+from zibaldone.text.rendering import header, verbatim
 from zibaldone.text.sentences import sentences
 
 NOW = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -125,9 +125,6 @@ def _check_text(found):
         if unit.ends_inside and (after is None or after.sources != unit.sources):
             assert found.text.startswith(" …", end)
             end += 2
-        if unit.also_said:
-            assert found.text.startswith(" (also said ", end)
-            end += len(mark(unit))
     assert len(found.text) == end
 
 
@@ -271,10 +268,9 @@ def users(memory, new_user):
         ("German", "What is my blood type?", NOBODY_CAN_TELL),
         ("German", "Quand est-ce que je déménage ?", NOBODY_CAN_TELL),
         ("German", "Wann ziehe ich nach Leipzig?", SURE),
-        ("German", "Welche Schuhe hat der Bruder von Anna?", (0, 0.49)),
         ("German", "Wer gewann das Schachturnier in Reykjavik?", (0, 0.49)),
-        ("Japanese", "妹の仕事は何ですか？", (0.4, 0.49)),
-        ("Japanese", "私の血液型は何ですか？", (0, 0.39)),
+        ("Japanese", "妹の仕事は何ですか？", (0.2, 0.49)),
+        ("Japanese", "私の血液型は何ですか？", UNSURE),
         ("Japanese", "What does my sister do for a living?", NOBODY_CAN_TELL),
     ],
 )

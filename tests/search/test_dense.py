@@ -27,7 +27,7 @@ def test_a_byte_a_number(dimension):
 
 
 def test_products_do_not_depend_on_what_else_is_asked_for():
-    """To the last bit: of a matrix that grew row by row, with other vectors, or of some rows."""
+    """To the last bit: of a matrix that grew row by row, or of some rows."""
     whole = unit_rows(1100, 16)
     matrix, grown = Matrix(16), Matrix(16)
     matrix.extend(whole)
@@ -35,6 +35,5 @@ def test_products_do_not_depend_on_what_else_is_asked_for():
         grown.extend(row[None])
     product = matrix.products(whole[7])
     np.testing.assert_array_equal(grown.products(whole[7]), product)
-    np.testing.assert_array_equal(matrix.products_of_each(whole[5:9])[2], product)
     some = np.arange(1099, 0, -2)
     np.testing.assert_array_equal(matrix.products(whole[7], some), product[some])

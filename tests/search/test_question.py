@@ -90,13 +90,6 @@ def test_days_that_memory_knows_nothing_of_are_read_against_what_it_last_heard()
     """A July asked for long after the conversation is the July of the conversation."""
     old = index_of(("Ann", "Good evening.", date(2020, 9, 1)))
     assert ask("What did I do in July?", old).days == days((date(2020, 7, 1), date(2020, 7, 31)))
-    assert ask("Give me a summary of July.", old).period.first == date(2020, 7, 1)
-
-
-def test_only_an_overview_is_of_a_period():
-    """A time that a fact is asked of is a clue among others."""
-    assert ask("What happened in February 2024?").period.first == date(2024, 2, 1)
-    assert ask("Where was I in February 2024?").period is None
 
 
 @given(st.text())

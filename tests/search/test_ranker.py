@@ -9,7 +9,7 @@ import pytest
 from zibaldone import Scope, StaticEmbedder
 from zibaldone.search.lexical import K1, B
 from zibaldone.search.question import Question, parse_question
-from zibaldone.search.ranker import AssistantShare, best_first, features, score
+from zibaldone.search.ranker import features, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.words import terms
@@ -29,6 +29,10 @@ class Speechless:
     def embed(self, texts):
         """A zero row each."""
         return np.zeros((len(texts), self.dimension), dtype=np.float32)
+
+    def like(self, word):
+        """None."""
+        return []
 
 
 def read(text, index):
@@ -185,34 +189,6 @@ def test_what_an_assistant_alone_said_is_not_held_back(talk):
     assert talk.ranked("What was said about 9 July 2024?")[0] == dated
     ranked = talk.ranked("What is Albatross?")
     assert ranked.index(own) < ranked.index(said_again)
-
-
-def alternating(user, assistant, user_tokens=10, assistant_tokens=10):
-    """An index of so many turns of each, and scores by which every answer is worse than any own turn."""
-    index = UnitIndex(ZEROS, Speechless())
-    units = [
-        Unit((seq,), 0, f"turn {seq}", "message", tokens, "1", role, None, START + timedelta(minutes=seq))
-        for seq, (role, tokens) in enumerate(
-            [("user", user_tokens)] * user + [("assistant", assistant_tokens)] * assistant, 1
-        )
-    ]
-    index.extend(units, np.zeros((len(units), ZEROS), dtype=np.float32))
-    return index, np.linspace(1, 0, len(units), dtype=np.float32)
-
-
-def test_an_assistant_has_its_share_of_what_is_retrieved():
-    """None of the first tokens, and then so many of a hundred; all of it where that is what was asked for."""
-    index, scores = alternating(60, 60)
-
-    def answered(share):
-        rows = best_first(scores, 400, index, None, share)
-        return [row for row in rows if index.by_assistant[row]], rows
-
-    some, rows = answered(AssistantShare(0.25, 100))
-    assert not index.by_assistant[rows[:10]].any()
-    assert len(some) == pytest.approx(0.25 * (400 - 100) / 10, abs=1)
-    assert answered(AssistantShare(0.0, 0))[0] == []
-    assert len(answered(AssistantShare(1.0, 0))[0]) >= 20
 
 
 def index_of(*said):

@@ -19,7 +19,7 @@ EMBEDDER = StaticEmbedder()
 TEXTS = ["Did the bassoon arrive?", "Yes, on Monday.", "Ann plays in Lisbon", "?", "the of", "In 2023 I ran."]
 TEXTS += ["Running to a concert.", "She runs concerts."]
 PLACED = (
-    *("days", "_ends_asking", "_has_question", "by_assistant", "with_assistant"),
+    *("days", "ends_asking", "_has_question", "by_assistant", "with_assistant"),
     *("_askers", "_replies", "source_rows", "source_seqs", "_order", "_counts", "_is_passage"),
 )
 
@@ -81,11 +81,8 @@ def test_saved_and_opened(talk, keeping, gone):
         reopened = UnitIndex(EMBEDDER.dimension, EMBEDDER, list(map(copied, segments)))
         once_more = copied(reopened.save())
         for name, array in kept.save().arrays.items():
-            if not name.startswith("unit.text."):  # other blocks have the same texts
-                np.testing.assert_array_equal(once_more[name], array, err_msg=name)
-        assert reopened.thesaurus.near(["concerts", "run"], 0.1) == kept.thesaurus.near(
-            ["concerts", "run"], 0.1
-        )
+            np.testing.assert_array_equal(once_more[name], array, err_msg=name)
+        assert reopened.synonyms("show") == kept.synonyms("show")
         assert dict(reopened._vocabulary) == dict(kept._vocabulary)
         assert list(reopened.units) == list(kept.units)
         assert_same(reopened, kept)

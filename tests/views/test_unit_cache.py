@@ -58,7 +58,7 @@ def test_an_index_knows_how_much_memory_it_takes(word_embedder):
             new = made(700)
             index.extend(new, np.ones((len(new), DIMENSION), dtype=np.float32))
             del new
-            index.thesaurus.near(["something"], 0.5)
+            index.settle()
             gc.collect()
             taken = tracemalloc.get_traced_memory()[0] - before
             assert taken * 2 / 3 < index.nbytes < taken * 3 / 2

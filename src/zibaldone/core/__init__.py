@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 DEFAULT_SESSION = "default"
@@ -135,7 +135,6 @@ class Evidence:
     begins_inside: bool = False  # the text begins inside a sentence
     ends_inside: bool = False  # the text ends inside a sentence
     also_outdated: tuple[Outdated, ...] = ()  # marks of further sentences
-    also_said: tuple[date, ...] = ()  # other days on which the same was said
     scope: str = ""  # the shared memory that has its sources; "": one's own
 
 

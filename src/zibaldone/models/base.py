@@ -45,6 +45,9 @@ class Tokenizer(Protocol):
 class WordEmbedder(Embedder, Tokenizer, Protocol):
     """An embedder and tokenizer that is fast enough to be asked for single words."""
 
+    def like(self, word: str) -> list[tuple[str, float]]:
+        """Words that mean about the same, in lower case, with their cosines; the word itself may be one."""
+
 
 @runtime_checkable
 class Reranker(Protocol):

@@ -40,6 +40,7 @@ _MARKS = ("<s>", "</s>", "<unk>")  # words that the tokenizer takes for marks of
 _SPECIAL = re.compile(f"({'|'.join(_MARKS)})")
 _LONGEST_PIECE = 50_000  # characters without a space, as Chinese may have them, that are cut into tokens
 _MOST_PIECES = 65_536
+_SYNONYM = 0.5  # least cosine of words that mean about the same
 
 
 class StaticEmbedder:
@@ -52,8 +53,9 @@ class StaticEmbedder:
             self._file = _mapped(folder / _WEIGHTS)
             self._table = _table_in(self._file)
             model = json.loads((folder / _TOKENIZER).read_bytes())["model"]
-            self._tokenizer = BytePairs(model["vocab"], model["merges"])
-            self._marks = {mark: model["vocab"][mark] for mark in _MARKS}
+            self._vocabulary: dict[str, int] = model["vocab"]
+            self._tokenizer = BytePairs(self._vocabulary, model["merges"])
+            self._marks = {mark: self._vocabulary[mark] for mark in _MARKS}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelFailed(
                 f"cannot read the embedder's files in {str(folder)!r} ({error}):"
@@ -61,6 +63,7 @@ class StaticEmbedder:
             ) from error
         self._piece = remembered(_MOST_PIECES)(self._ids_of_piece)
         self._word = remembered(_MOST_PIECES)(self._ids_of_word)
+        self._like = remembered(4096)(self._words_like)
 
     @cached_property
     def name(self) -> str:
@@ -88,6 +91,24 @@ class StaticEmbedder:
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
         return [self._count(text) for text in texts]
+
+    def like(self, word: str) -> list[tuple[str, float]]:
+        """Words that mean about the same, of those that are a token of the table, with their cosines."""
+        return self._like(word)
+
+    def _words_like(self, word: str) -> list[tuple[str, float]]:
+        known, vectors, lengths = self._whole_words
+        cosines = np.vecdot(vectors, self.embed([word])[0]) / lengths
+        rows = np.flatnonzero(cosines >= _SYNONYM).tolist()
+        return [(known[row], float(cosines[row])) for row in rows]
+
+    @cached_property
+    def _whole_words(self) -> tuple[list[str], Vectors, Vectors]:
+        """Words of small letters that are a token, their vectors (n, 256), and the lengths of these (n,)."""
+        tokens = ((token[1:], id_) for token, id_ in self._vocabulary.items() if token[0] == "\u2581")
+        ids = {word: id_ for word, id_ in tokens if word.islower() and word.isalpha()}
+        vectors = self._table[np.fromiter(ids.values(), dtype=np.int64)].astype(np.float32)
+        return list(ids), vectors, np.maximum(np.sqrt(np.vecdot(vectors, vectors)), 1e-9)
 
     def _count(self, text: str) -> int:
         return sum(map(len, self._tokens(text)))

@@ -24,7 +24,7 @@ from zibaldone.text.rendering import (
     shown,
     standing_line,
 )
-from zibaldone.text.sentences import Span, passages, sentences, torn
+from zibaldone.text.sentences import Span, passages, torn
 from zibaldone.text.words import content_words, terms
 
 Count = Callable[[str], int]
@@ -96,7 +96,7 @@ class _SaidBefore:
         self._units[place] = unit
 
     def again(self, unit: Evidence) -> Place | None:
-        """The place of the unit in which the same speaker says as much, if there is one.
+        """The place of the unit in which the same speaker says as much on the same day, if there is one.
 
         All words, names and numbers stand in it, and either both deny something or none does.
         """
@@ -109,8 +109,8 @@ class _SaidBefore:
 
 def _same(unit: Evidence, other: Evidence) -> bool:
     return (
-        (unit.speaker, unit.view, unit.outdated, unit.scope)
-        == (other.speaker, other.view, other.outdated, other.scope)
+        (unit.speaker, unit.view, unit.outdated, unit.scope, unit.time.date())
+        == (other.speaker, other.view, other.outdated, other.scope, other.time.date())
         and names_and_numbers(unit.text) <= names_and_numbers(other.text)
         and denies(unit.text) == denies(other.text)
     )
@@ -132,7 +132,6 @@ class _Context:
         self._years: set[int] = set()  # that a header names
         self._repeats: set[tuple[str | None, str, int]] = set()
         self._said = _SaidBefore()
-        self._again: set[Place] = set()  # what says the same as a unit that is in
         # By scope and seq, the views whose kept units stand on the message.
         self._views_of: dict[tuple[str, int], set[str]] = {}
 
@@ -145,13 +144,11 @@ class _Context:
         for rank, unit in enumerate(candidates, 1):
             self._deadline.check()
             place = (part, rank)
-            if place in self._kept or place in self._again:
+            if place in self._kept:
                 continue
             self._candidates[place] = unit
             reason, cost = self._refusal(unit), self._cost(unit)
-            if not (reason or unit.standing) and cost <= left and (already := self._said.again(unit)):
-                left -= self._say_when(already, unit, left)
-                self._again.add(place)
+            if not (reason or unit.standing) and (already := self._said.again(unit)):
                 reason = f"message {self._kept[already].sources[0]} says the same, and is in already"
             if not reason and cost <= left:
                 left -= cost
@@ -168,19 +165,6 @@ class _Context:
                 f"rank {rank} of {len(candidates)}, and only {left} tokens were left for its {cost}"
             )
         self._parts[part] = Part(part, room_before or room_tokens, tokens, taken)
-
-    def _say_when(self, place: Place, again: Evidence, left: int) -> int:
-        """Tell beside a unit on which day the same was said again, if that fits; what it costs."""
-        unit, day = self._kept[place], again.time.date()
-        if not again.is_dated or day in (unit.time.date(), *unit.also_said):
-            return 0
-        dated = replace(unit, also_said=tuple(sorted((*unit.also_said, day))))
-        cost = added_tokens(shown(dated), self._count) - unit.tokens
-        if cost > left:
-            return 0
-        self._kept[place], self._counted = replace(dated, tokens=unit.tokens + cost), None
-        self.left -= cost
-        return cost
 
     def _cut(self, unit: Evidence, left: int) -> Evidence | None:
         """The first evidence, cut to what is left beside what is standing."""
@@ -261,36 +245,18 @@ def _tokens(evidence: Iterable[Evidence], count: Count) -> int:
 
 
 def cut_to_fit(unit: Evidence, budget_tokens: int, stems: Collection[str], count: Count) -> Evidence | None:
-    """The unit, or as many of its sentences around what matched as the budget holds.
+    """The unit, or the part of it, as long as the budget holds, that matches best.
 
-    When not even one sentence fits, a part of it between words; None when there is no room for a word.
+    Parts end where sentences do, or between words where not even a sentence fits. None when there is no room.
     """
     if _tokens([unit], count) <= budget_tokens:
         return unit
-    spans = sentences(unit.text)
-    room = budget_tokens - _tokens([replace(unit, text="")], count)
-    if room < 1 or not spans:
+    marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
+    spans = passages(unit.text, max(1, budget_tokens - marked), lambda texts: [count(one) for one in texts])
+    if not spans:
         return None
-    best_at = _best_match(unit, spans, stems)
-    if _tokens([_part(unit, spans[best_at], count)], count) > budget_tokens:
-        marked = _tokens([replace(unit, text="", begins_inside=True, ends_inside=True)], count)
-        limit = max(1, budget_tokens - marked)
-        spans = passages(unit.text, limit, lambda texts: [count(one) for one in texts])
-        best_at = _best_match(unit, spans, stems)
-    first = last = best_at
-    best = _part(unit, spans[first], count)
-    if _tokens([best], count) > budget_tokens:
-        return None
-    grown = True
-    while grown:
-        grown = False
-        for wider in ((first, last + 1), (first - 1, last)):
-            if wider[0] >= 0 and wider[1] < len(spans):
-                part = _part(unit, (spans[wider[0]][0], spans[wider[1]][1]), count)
-                if _tokens([part], count) <= budget_tokens:
-                    (first, last), best, grown = wider, part, True
-                    break
-    return best
+    best = _part(unit, spans[_best_match(unit, spans, stems)], count)
+    return best if _tokens([best], count) <= budget_tokens else None
 
 
 def _best_match(unit: Evidence, spans: Sequence[Span], stems: Collection[str]) -> int:

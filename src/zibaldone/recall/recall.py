@@ -19,19 +19,15 @@ from zibaldone.recall.packing import Chosen, Count, choose, standing_room
 from zibaldone.recall.result import Passages, Recall
 from zibaldone.recall.superseded import corrections_instead, current_first
 from zibaldone.search.question import Question, parse_question
-from zibaldone.search.unit import PASSAGE
-from zibaldone.storage.batches import in_chunks
 from zibaldone.storage.database import Database
 from zibaldone.text.bounds import QUESTION_CHARS_READ
 from zibaldone.text.purgeable_cache import sweeping
-from zibaldone.text.rendering import line_tokens, render, shown
-from zibaldone.text.sentences import torn
+from zibaldone.text.rendering import render
 from zibaldone.views.base import Retrieved, TakeSnapshot, View
 from zibaldone.views.messages import MessagesView
 from zibaldone.views.notes import NotesView
 from zibaldone.views.toolkit import PASSAGE_TOKENS, described, recallable_seqs
 
-_NEARBY = 200  # characters around a passage, by which one sees whether it was cut inside a sentence
 _NOT_ALL_READ = "of the question's {} characters the first and the last were read, {} in all"
 RECALL_TOKENS = 2000  # a context, unless somebody says otherwise; docs/results.md has what shorter ones hold
 DEFAULT_FLOOR = 0.04  # docs/decisions.md has the trade-off curve
@@ -112,7 +108,7 @@ def recall(
             standing = [replace(entry, standing=True) for entry in answers.still_there(known)]
         candidates = in_time(candidates, order, LEADING * question.budget_tokens)
         chosen = choose(
-            answers.torn(candidates),
+            candidates,
             question.budget_tokens,
             count,
             stems=question.stems,
@@ -202,7 +198,6 @@ class _Answers:
     traces: list[ViewTrace] = field(default_factory=list)
     replaced: list[Decision] = field(default_factory=list)  # what somebody corrected
     corrections: tuple[int, dict[int, int]] = (-1, {})  # as of a version of the user
-    has_corrections: bool = False
 
     def of(self, view: View, room_tokens: int) -> Retrieved:
         """The answer of a view for so much room."""
@@ -262,7 +257,6 @@ class _Answers:
         ]
         if not newest:
             return there
-        self.has_corrections = True
         current, replaced = corrections_instead(
             there, newest, corrections, self.question.scope.session, self.tokenizer
         )
@@ -279,42 +273,6 @@ class _Answers:
         read = min(MOST, len(candidates))
         self.traces.append(ViewTrace(f"reranker {reranker.name}", len(candidates), read, ms, note=note))
         return self.still_there(ordered, corrected=True)
-
-    def torn(self, units: Sequence[Evidence]) -> list[Evidence]:
-        """The units; passages know whether they begin or end inside a sentence of their message."""
-        seqs = sorted({unit.sources[0] for unit in units if unit.kind == PASSAGE})
-        if not seqs:
-            return list(units)
-        with self.database.read(self.question.scope.user) as connection:
-            messages = log.fetch(connection, self.question.scope.user, seqs)
-        return [
-            self._torn(unit, messages[unit.sources[0]].content)
-            if unit.kind == PASSAGE and unit.sources[0] in messages
-            else unit
-            for unit in units
-        ]
-
-    def _torn(self, unit: Evidence, content: str) -> Evidence:
-        if not content.startswith(unit.text, unit.place):
-            return unit
-        first = max(0, unit.place - _NEARBY)
-        start, end = unit.place - first, unit.place + len(unit.text) - first
-        begins, ends = torn(content[first : first + end + _NEARBY], start, end)
-        if not begins and not ends:
-            return unit
-        cut = replace(unit, begins_inside=begins, ends_inside=ends)
-        return replace(cut, tokens=line_tokens([shown(cut)], self.tokenizer.count)[0])
-
-    def first_there(self, candidates: Sequence[Evidence], most: int) -> list[Evidence]:
-        """The first that `still_there` gives, corrections in their place: `most` at least, or all."""
-        there: list[Evidence] = []
-        for some in in_chunks(candidates, max(most, 1)):
-            there += self.still_there(some, corrected=True)
-            if self.has_corrections:  # what corrects a passage may have been offered further on
-                return self.still_there(candidates, corrected=True)
-            if len(there) >= most:
-                break
-        return there
 
     def current_first(self, notes: NotesView, candidates: Sequence[Evidence]) -> list[Evidence]:
         """The candidates, what no longer holds marked and behind what holds now: see `superseded`.
@@ -354,7 +312,7 @@ def search(
     question = read_question(database, messages, question, narrowing)
     answers = _Answers(database, question, tokenizer)
     retrieved = answers.of(messages, question.budget_tokens)
-    candidates = answers.first_there(retrieved.evidence, limit)
+    candidates = answers.still_there(retrieved.evidence, corrected=True)
     return Passages(answers.current_first(notes, candidates[:limit])[:limit], retrieved.confidence)
 
 

@@ -47,11 +47,10 @@ class Matrix:
     is off by so little that a cosine of 256 numbers is off by 0.0004 (one standard deviation).
     """
 
-    def __init__(self, dimension: int, saved: Sequence[SavedIndex] = (), name: str = "vectors") -> None:
-        """Empty, or as it was saved under a name; the rows of a single segment are changed in place."""
-        self._name = name
-        codes = [part[f"{name}.codes"] for part in saved] or [np.zeros((0, dimension), dtype=np.int8)]
-        factors = [part[f"{name}.factors"] for part in saved] or [np.zeros(0, dtype=np.float32)]
+    def __init__(self, dimension: int, saved: Sequence[SavedIndex] = ()) -> None:
+        """Empty, or as it was saved; the rows of a single segment are changed in place."""
+        codes = [part["vectors.codes"] for part in saved] or [np.zeros((0, dimension), dtype=np.int8)]
+        factors = [part["vectors.factors"] for part in saved] or [np.zeros(0, dtype=np.float32)]
         self._codes: Codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
         self._factors: Vectors = factors[0] if len(factors) == 1 else np.concatenate(factors)
         self._n = len(self._codes)
@@ -85,22 +84,16 @@ class Matrix:
 
     def products(self, vector: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
         """(n,) each of the rows, or (k,) of some, times a vector (d,)."""
-        of_rows: Vectors = self.products_of_each(vector[None], rows)[0]
-        return of_rows
-
-    def products_of_each(self, vectors: Vectors, rows: npt.NDArray[np.integer] | None = None) -> Vectors:
-        """(k, n) each of the rows times each vector (k, d); each product for itself, down to its last bit."""
         count = self._n if rows is None else len(rows)
-        of_each = np.empty((len(vectors), count), dtype=np.float32)
+        of_rows = np.empty(count, dtype=np.float32)
         plain = np.empty((_AT_A_TIME, self.dimension), dtype=np.float32)
         for piece in _pieces(count):
             codes = self._codes[piece] if rows is None else self._codes[rows[piece]]
             here = plain[: len(codes)]
             np.copyto(here, codes)
-            for product, vector in zip(of_each, vectors, strict=True):
-                np.vecdot(here, vector, out=product[piece])
-        of_each *= self._factors[: self._n] if rows is None else self._factors[rows]
-        return of_each
+            np.vecdot(here, vector, out=of_rows[piece])
+        of_rows *= self._factors[: self._n] if rows is None else self._factors[rows]
+        return of_rows
 
     def total(self, among: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
         """(d,) the sum of the rows where `among` (n,) is true."""
@@ -131,10 +124,10 @@ class Matrix:
         self._codes, self._factors = self._codes[: self._n][mask], self._factors[: self._n][mask]
         self._n = len(self._codes)
 
-    def save(self, saved: SavedIndex, rows: slice | npt.NDArray[np.integer] = slice(None)) -> None:
-        """Put the rows there, or some of them, under the matrix's name."""
-        saved[f"{self._name}.codes"] = self._codes[: self._n][rows]
-        saved[f"{self._name}.factors"] = self._factors[: self._n][rows]
+    def save(self, saved: SavedIndex, first: int = 0) -> None:
+        """Put the rows from the first on there."""
+        saved["vectors.codes"] = self._codes[first : self._n]
+        saved["vectors.factors"] = self._factors[first : self._n]
 
 
 def _pieces(count: int) -> Iterator[slice]:

@@ -8,15 +8,15 @@ has to be the same over SQLite and PostgreSQL.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import SavedIndex, in_byte_order
+from zibaldone.search.saved import PackedTexts, SavedIndex, in_byte_order
 from zibaldone.text.keywords import inverse_frequency
 
 Floats = npt.NDArray[np.float32]
@@ -60,29 +60,17 @@ class LexicalIndex:
         of_rows: Sequence[Sequence[str]],
         terms_of: Callable[[str], Sequence[str]] = lambda term: (term,),
     ) -> None:
-        """Index the words of the next rows, each as its terms; those of thousands of rows at once."""
-        first, many = len(self._lengths), len(of_rows)
-        words, places = _numbered(list(chain.from_iterable(of_rows)))
-        of_words = list(map(terms_of, words))
-        terms, numbers = _numbered(list(chain.from_iterable(of_words)))
-        # Of each word that stands somewhere, its terms: numbers[begins:begins + sizes].
-        of_each = np.array([len(some) for some in of_words], dtype=np.int64)
-        sizes = of_each[places]
-        begins = (np.cumsum(of_each) - of_each)[places]
-        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.repeat(np.repeat(np.arange(many), [len(row) for row in of_rows]), sizes)
-        there, counts = np.unique(
-            numbers[np.repeat(begins, sizes) + within] * max(many, 1) + rows, return_counts=True
-        )
-        ends = np.searchsorted(there, np.arange(1, len(terms) + 1) * many).tolist()
-        held, often = _whole(there % max(many, 1) + first), _whole(counts)
-        begin = 0
-        for term, end in zip(terms, ends, strict=True):
-            self._rows.setdefault(term, array("I")).extend(held[begin:end])
-            self._counts.setdefault(term, array("I")).extend(often[begin:end])
-            begin = end
-        self._postings += len(held)
-        self._lengths += _whole(np.bincount(rows, minlength=many))
+        """Index the words of the next rows, each as its terms."""
+        for row, words in enumerate(of_rows, len(self._lengths)):
+            counts: Counter[str] = Counter()
+            for word, count in Counter(words).items():
+                for term in terms_of(word):
+                    counts[term] += count
+            for term, count in counts.items():
+                self._rows.setdefault(term, array("I")).append(row)
+                self._counts.setdefault(term, array("I")).append(count)
+            self._postings += len(counts)
+            self._lengths.append(counts.total())
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> None:
         """Leave only the rows where the mask (n,) is true; those behind a removed row move up."""
@@ -162,26 +150,19 @@ def _put(saved: SavedIndex, parts: Sequence[_Postings], first: int) -> None:
     order = np.argsort(term_of, kind="stable")
     rows, counts = (np.concatenate([getattr(p, name) for p in parts])[order] for name in ("rows", "counts"))
     sizes = np.bincount(term_of, minlength=len(terms))
-    saved.put_texts("lexical.terms", terms)
-    ends = np.cumsum(sizes)
-    rows = rows.astype(np.int64) - first
-    distances, firsts = np.diff(rows, prepend=0), (ends - sizes)[sizes > 0]
-    distances[firsts] = rows[firsts]
-    saved.put_numbers("lexical.distances", distances)
+    saved.put_texts("lexical.terms", PackedTexts.of(terms))
+    saved.put_numbers("lexical.rows", rows.astype(np.int64) - first)
     saved.put_numbers("lexical.counts", counts)
-    saved.put_numbers("lexical.ends", ends)
+    saved.put_numbers("lexical.ends", np.cumsum(sizes))
 
 
 class _SavedPostings:
-    """Terms in the order of their bytes; of each, distances[begin:end] and counts[begin:end].
-
-    Distances are those of its rows from each other, the first from 0: small numbers take few bytes.
-    """
+    """Terms in the order of their bytes; of each, rows[begin:end] and counts[begin:end]."""
 
     def __init__(self, saved: SavedIndex, first: int) -> None:
         """`first` is the row of the index that is row 0 here."""
         self._terms, self._ends = saved.texts("lexical.terms"), saved["lexical.ends"]
-        self._distances, self._counts = saved["lexical.distances"], saved["lexical.counts"]
+        self._rows, self._counts = saved["lexical.rows"], saved["lexical.counts"]
         self.first, self.end = first, first + len(saved["lexical.lengths"])
         self._ranges: dict[str, tuple[int, int]] = {}  # of terms that were asked for
 
@@ -189,9 +170,8 @@ class _SavedPostings:
         """All postings, by rows of the index."""
         ends = self._ends.astype(np.int64)
         sizes = np.diff(ends, prepend=0)
-        sums = np.concatenate([[0], np.cumsum(self._distances, dtype=np.int64)])
-        rows = sums[1:] - np.repeat(sums[ends - sizes], sizes)
-        return _Postings(list(self._terms), sizes, rows + self.first, self._counts)
+        rows = self._rows.astype(np.int64) + self.first
+        return _Postings(list(self._terms), sizes, rows, self._counts)
 
     def keep(self, mask: npt.NDArray[np.bool_], moved: Ints) -> _SavedPostings:
         """Copy the rows of the index where the mask is true, which are now the rows `moved`."""
@@ -212,7 +192,7 @@ class _SavedPostings:
 
     def postings(self, term: str) -> tuple[Ints, Doubles]:
         begin, end = self._range(term)
-        rows = np.cumsum(self._distances[begin:end], dtype=np.int64) + self.first
+        rows = self._rows[begin:end].astype(np.int64) + self.first
         return rows, self._counts[begin:end].astype(np.float64)
 
     def _range(self, term: str) -> tuple[int, int]:
@@ -225,12 +205,6 @@ class _SavedPostings:
                 self._ranges.clear()
             self._ranges[term] = known
         return known
-
-
-def _numbered(texts: Sequence[str]) -> tuple[list[str], Ints]:
-    """Texts, each once, in the order in which they come, and (n,) which of them each is."""
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    return list(numbers), np.fromiter(map(numbers.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
 def _whole(numbers: npt.NDArray[Any]) -> array[int]:

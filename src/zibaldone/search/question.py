@@ -19,17 +19,14 @@ from zibaldone.core.deadline import NO_DEADLINE, Deadline
 from zibaldone.errors import ModelFailed
 from zibaldone.models.base import Embedder, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
-from zibaldone.search.unit_index import AFTER_DAYS, UnitIndex
+from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.bounds import QUESTION_CHARS_READ, question_as_read
 from zibaldone.text.dates import Days, find_days
 from zibaldone.text.patterns import late
-from zibaldone.text.periods import Period, asked_period
 from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.words import (
-    FOREIGN_FUNCTION_WORDS,
     STOP_WORDS,
     as_written,
-    has_foreign_function_words,
     term_of,
     words,
 )
@@ -53,7 +50,6 @@ class Aim(StrEnum):
     SAID = "said"  # the assistant's own words
 
 
-# What was said in the time of an overview comes first: .375 for .346 of the evidence in records of a year.
 _OVERVIEW = late(
     r"\b(?:summar(?:y|i[sz]e[sd]?|ies)|overview|recap|timeline|history\s+of|over\s+time|so\s+far|"
     r"(?:in|by)\s+(?:\p{L}+\s+)?(?:order|sequence)|(?:the|what)\s+(?:order|sequence)|"
@@ -92,7 +88,6 @@ class Question:
     speakers: tuple[str, ...] = ()  # names of this user's speakers that it mentions
     days: tuple[tuple[int, int], ...] = ()  # ordinals of the days that it names, inclusive
     aim: Aim = Aim.FACT
-    period: Period | None = None  # the time that an overview is of; None: any
     asks_own: bool = False  # about who asks: "my", "I"
     asks_when: bool = False
 
@@ -162,8 +157,6 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
         days = _ordinals(find_days(text, today))
     aim = Aim.SAID if _SAID.search(text) else Aim.OVERVIEW if _OVERVIEW.search(text) else Aim.FACT
     skipped = names | STOP_WORDS
-    if has_foreign_function_words(spoken):
-        skipped |= FOREIGN_FUNCTION_WORDS
     terms = tuple(
         dict(pair for word in spoken if word not in skipped for pair in term_of(index.spelled(word))).items()
     )
@@ -179,23 +172,9 @@ def parse_question(question: Question, index: UnitIndex) -> Question:
         speakers=speakers,
         days=days,
         aim=aim,
-        period=asked_period(text, today) if aim is Aim.OVERVIEW else None,
         asks_own=not _OWN.isdisjoint(spoken),
         asks_when="when" in spoken,
     )
-
-
-def said_in(index: UnitIndex, period: Period, inside: Mask | None) -> Mask:
-    """(n,) which units were said in a period, or name a day in it; or soon after, where it is short.
-
-    What is asked of all times up to a day may be told soon after it, too.
-    """
-    first = period.first.toordinal() if period.first else 0
-    last = period.last.toordinal() if period.last else date.max.toordinal() - AFTER_DAYS
-    late = AFTER_DAYS if last - first < LONG_DAYS or period.first is None else 0
-    then = (index.days >= first) & (index.days <= last + late)
-    then[index.naming(first, last)] = True
-    return np.asarray(then if inside is None else then & inside, dtype=bool)
 
 
 def _ordinals(named: Iterable[Days]) -> tuple[tuple[int, int], ...]:

@@ -27,11 +27,11 @@ from zibaldone.search.unit_index import AFTER_DAYS, RADII, UnitIndex
 from zibaldone.text.keywords import inverse_frequency
 from zibaldone.text.words import words
 
-SYNONYM = 0.5  # least cosine at which a word of the memory stands for a word of the question
-SYNONYM_POWER = 3  # it counts cosine ** 3 of the word itself
+SYNONYM_POWER = 3  # a synonym counts cosine ** 3 of the word itself
 _MOST_DEVIATIONS = 10  # of BM25: where people say nothing of a question, an assistant's is far off
 _COVERED_POWER = 3  # of the share of the question's words: half of them say little
 _NAMES_A_DAY = 0.4  # `date` of what names a day, where the question asks when
+_OF_ITS_TIME = 3.0  # times as much `date` counts where an overview of a time is asked for
 _LEAST_TOKENS = 3  # of a rendered unit: a speaker, a colon and a word
 _STEP = 1e-4  # between two passages of one message that score alike: less than any feature tells
 
@@ -107,23 +107,6 @@ _CLUES = ("speaker", "replies", "date", "covers", "length", "by_assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class AssistantShare:
-    """The share of a context that an assistant's words may take, where people's words could fill it."""
-
-    share: float  # of the tokens behind the first ones
-    first_tokens: int  # which are the people's
-
-    def of(self, tokens: float) -> float:
-        """Tokens that an assistant may have of so many."""
-        return self.share * max(0.0, tokens - self.first_tokens)
-
-
-# A question is answered by what its asker said; when that leaves room, by what was answered.
-_BESIDE = AssistantShare(0.2, 1000)
-_SAID = AssistantShare(1.0, 0)
-
-
-@dataclass(frozen=True, slots=True)
 class Scores:
     """(n,) float32 each, in the order of rows."""
 
@@ -133,7 +116,6 @@ class Scores:
     context: Floats  # the weighted features of windows and session
     clues: Floats  # the weighted features of speaker, turn, time, length and of all that is asked together
     confidence: float  # see confidence.confidence
-    assistant: AssistantShare = _BESIDE
 
     @staticmethod
     def of_nothing() -> Scores:
@@ -213,8 +195,7 @@ def score(
     total = weighted["lexical"] + weighted["dense"] + context + clues
     _tell_passages_apart(index, question, total)
     sure = confidence(index, question, coverage, inside)
-    share = _SAID if question.aim is Aim.SAID else _BESIDE
-    return Scores(total, values["bm25"], values["dense"], context, clues, sure, share)
+    return Scores(total, values["bm25"], values["dense"], context, clues, sure)
 
 
 def _vector(index: UnitIndex, question: Question) -> Vectors:
@@ -273,6 +254,8 @@ def features(
         values["speaker"][index.speakers.get(name, [])] = 1
     values["replies"] = index.replies()
     values["date"], names_day = _dates(index, question)
+    if question.aim is Aim.OVERVIEW:
+        values["date"] *= _OF_ITS_TIME
     values["length"] = np.log1p(index.lexical.lengths())
     covers = np.maximum(values["covers"] ** _COVERED_POWER, names_day)
     covers[(index.by_assistant > 0) & ~heard] = 0
@@ -366,15 +349,13 @@ def _matched(index: UnitIndex, question: Question) -> Iterator[_Matched]:
     """
     people = index.by_people
     n = int(np.count_nonzero(people))
-    synonyms = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
-    for (form, term), like in zip(question.terms, synonyms, strict=True):
-        near = [] if like and index.lexical.df(term) and index.is_coined(form) else like
+    for form, term in question.terms:
         exact, counts = index.lexical.postings(term)
         df = int(np.count_nonzero(people[exact]))
         idf = inverse_frequency(df, n)
         rows, frequencies = [exact], [counts]
         likeness = [np.ones(len(exact))]
-        for other, cosine in near:
+        for other, cosine in index.synonyms(form):
             if other != term:
                 where, often = index.lexical.postings(other)
                 rows.append(where)
@@ -424,41 +405,9 @@ def _of_people(lengths: Floats, index: UnitIndex) -> Floats:
     return lengths / max(float(lengths[index.by_people].mean()), 1e-9)
 
 
-def best_first(
-    scores: Floats,
-    room_tokens: float,
-    index: UnitIndex,
-    inside: Mask | None = None,
-    assistant: AssistantShare | None = None,
-) -> list[int]:
-    """Rows by falling score, ties in their order, until they fill the room; one at least.
-
-    With `assistant`, what people say and what assistants say are ranked apart, and take turns: an assistant's
-    unit comes when it is the better one, or its share has room.
-    """
+def best_first(scores: Floats, room_tokens: float, index: UnitIndex, inside: Mask | None = None) -> list[int]:
+    """Rows by falling score, ties in their order, until they fill the room; one at least."""
     rows = np.arange(len(scores)) if inside is None else np.flatnonzero(inside)
-    answers = index.by_assistant[rows] > 0
-    if assistant is None or not answers.any():
-        return _falling(scores, room_tokens, index, rows)
-    waiting = _falling(scores, room_tokens, index, rows[answers])[::-1]
-    taken: list[int] = []
-    tokens = answered = 0
-    for row in [*_falling(scores, room_tokens, index, rows[~answers]), None]:
-        while waiting and tokens <= room_tokens:
-            answer, size = waiting[-1], index.units[waiting[-1]].tokens
-            if row is not None and scores[answer] <= scores[row] and answered + size > assistant.of(tokens):
-                break
-            taken.append(waiting.pop())
-            answered += size
-            tokens += size
-        if row is None or tokens > room_tokens:
-            return taken
-        taken.append(row)
-        tokens += index.units[row].tokens
-    return taken
-
-
-def _falling(scores: Floats, room_tokens: float, index: UnitIndex, rows: Ints) -> list[int]:
     taken: list[int] = []
     # Rounded, so that a last bit, which depends on how the product was blocked, decides nothing.
     falling, most = -np.round(scores[rows], 4), int(room_tokens) // _LEAST_TOKENS + 2

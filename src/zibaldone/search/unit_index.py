@@ -16,9 +16,8 @@ from zibaldone.models.base import Vectors, WordEmbedder
 from zibaldone.search.dense import Matrix
 from zibaldone.search.lexical import Floats, Ints, LexicalIndex
 from zibaldone.search.saved import SavedIndex
-from zibaldone.search.thesaurus import Thesaurus
 from zibaldone.search.unit import PASSAGE, Unit
-from zibaldone.search.unit_list import UnitList, by_first
+from zibaldone.search.unit_list import PackedUnits, UnitList, by_first, saved_units
 from zibaldone.search.vocabulary import Vocabulary
 from zibaldone.search.windows import Windows
 from zibaldone.text.words import STOP_WORDS, term_of, words
@@ -28,14 +27,13 @@ RADII = (0, 2, 5)  # of the windows that scoring looks through; 0: what is said 
 _BREATH = 2  # passages before and behind one of the same message
 AFTER_DAYS = 10  # what happened on a day is often told some days later
 _CONE = 0.6  # length of the mean of a log's vectors, up to which it is a cone: natural logs have .2 to .53
-_OF_A_WORD = 3  # tokens at most: more are a code, or a name that nothing is like
 _SAMPLED, _OF_EACH = 32, 200  # units by which a memory's language is told, and characters of each
 _FEW_TOKENS = 15  # of a rendered answer that needs its question
 _MARKS = ("?", "？", "؟")
 # Of a row in a list, of days in another, and of a word with its terms in a table.
 _ROW_BYTES = 40
 _SPREAD_BYTES = 8  # of a row: see centred_cosines
-_SIGNS = ("_ends_asking", "_has_question")  # 1 or 0; as saved a bit for each
+_SIGNS = ("ends_asking", "_has_question")
 
 
 class UnitIndex:
@@ -54,7 +52,6 @@ class UnitIndex:
         self.note = ""  # in words, what was left out of it
         self.vectors = Matrix(dimension, saved)
         self.lexical = LexicalIndex(saved)
-        self.thesaurus = Thesaurus(word_embedder, saved)
         self._word_embedder = word_embedder
         self.speakers: dict[str, list[int]] = {}  # name -> rows
         self.named_days = np.zeros((0, 3), dtype=np.int64)  # row, first, last: ordinals, inclusive
@@ -66,8 +63,8 @@ class UnitIndex:
         self.by_assistant: Floats = np.zeros(0, dtype=np.float32)
         self.with_assistant = np.zeros(0, dtype=bool)  # where an assistant takes part in the session
         self.windows: dict[int, Windows] = {}  # by radius
-        self._ends_asking: Floats = np.zeros(0, dtype=np.float32)
-        self._has_question: Floats = np.zeros(0, dtype=np.float32)
+        self.ends_asking = np.zeros(0, dtype=bool)
+        self._has_question = np.zeros(0, dtype=bool)
         self._vocabulary = Vocabulary(saved)
         self._sessions: dict[str, int] = {}
         self.seqs = np.zeros(0, dtype=np.int64)  # of the message that each unit stands on
@@ -102,7 +99,7 @@ class UnitIndex:
         """Bytes of memory, about, once something was ranked; mapped files are counted."""
         arrays = sum(part.nbytes for part in vars(self).values() if isinstance(part, np.ndarray))
         spread = _SPREAD_BYTES * len(self)
-        parts = (self.units, self.vectors, self.lexical, self.thesaurus, self._vocabulary)
+        parts = (self.units, self.vectors, self.lexical, self._vocabulary)
         names = _ROW_BYTES * sum(map(len, self.speakers.values()))
         windows = sum(window.nbytes for window in self.windows.values())
         return arrays + spread + names + windows + self._saved_bytes + sum(p.nbytes for p in parts)
@@ -122,16 +119,15 @@ class UnitIndex:
         if not units:
             return
         of_units = [words(unit.text) for unit in units]
-        for word in self._vocabulary.add(of_units):
-            self.thesaurus.learn(_pairs(word))
+        self._vocabulary.add(of_units)
         self.lexical.extend(of_units, lambda word: [term for _, term in _pairs(word)])
         self.units.extend(units)
         self.vectors.extend(vectors)
         self._spread = self._sample = None
         texts = [unit.text for unit in units]
-        self._ends_asking = _grown(self._ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
+        self.ends_asking = _grown(self.ends_asking, [text.rstrip().endswith(_MARKS) for text in texts])
         self._has_question = _grown(self._has_question, [any(m in text for m in _MARKS) for text in texts])
-        self._arrange(units)
+        self._arrange(PackedUnits(saved_units(units)))
 
     def embed(self, first: int, vectors: Vectors) -> None:
         """Give rows from `first` on, none of which has a vector, and none behind them, theirs."""
@@ -140,7 +136,6 @@ class UnitIndex:
 
     def settle(self) -> None:
         """Compute now all that the next question would be the first to need."""
-        self.thesaurus.settle()
         self.sample()
         if len(self):
             self._centre()
@@ -158,9 +153,7 @@ class UnitIndex:
         mask = np.ones(len(self.units), dtype=bool)
         mask[sorted(rows)] = False
         for unit in gone:
-            for word in self._vocabulary.remove(words(unit.text)):
-                self.thesaurus.unlearn(_pairs(word))
-        self.thesaurus.let_go()
+            self._vocabulary.remove(words(unit.text))
         self.units.keep(mask)
         self.vectors.keep(mask)
         self._spread = self._sample = None
@@ -208,9 +201,14 @@ class UnitIndex:
         """True if anything was said in these days, or soon after."""
         return bool(np.any((self.days >= first) & (self.days <= last + AFTER_DAYS)))
 
-    def is_coined(self, word: str) -> bool:
-        """True if a word means nothing to the embedder, which knows some of its letters alone."""
-        return self._word_embedder.count([word])[0] > _OF_A_WORD
+    def synonyms(self, word: str) -> list[tuple[str, float]]:
+        """Terms of units that mean about the same as a word, with their cosines; its own may be one."""
+        near: dict[str, float] = {}
+        for like, cosine in self._word_embedder.like(word):
+            for _, term in _pairs(like):
+                if self.lexical.df(term):
+                    near[term] = max(cosine, near.get(term, 0.0))
+        return sorted(near.items())
 
     def has(self, word: str) -> bool:
         """True if some unit has a word, a function word or any other."""
@@ -232,19 +230,14 @@ class UnitIndex:
         An assistant's answer, and a few words of people, need what they answer; a question that people ask
         each other needs its answer.
         """
-        if self._ends_asking[row] > 0 and not self.with_assistant[row]:
+        if self.ends_asking[row] and not self.with_assistant[row]:
             return self.reply(row)
         asker = int(self._askers[row])
         if asker < 0:
             return None
         answers = self.units[row].role in MACHINES
-        needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker] > 0
+        needs_question = self.units[row].tokens <= _FEW_TOKENS and self._has_question[asker]
         return asker if answers or needs_question else None
-
-    @property
-    def ends_asking(self) -> npt.NDArray[np.bool_]:
-        """(n,) which units end with a question."""
-        return self._ends_asking > 0
 
     def reply(self, row: int) -> int | None:
         """The row that follows in the session."""
@@ -259,8 +252,8 @@ class UnitIndex:
 
     def replies(self) -> Floats:
         """(n,) 1 where the unit before ends with a question, -1 where the unit itself does, 0 for both."""
-        before = np.where(self._askers >= 0, self._ends_asking[self._askers], np.float32(0))
-        return np.asarray(before - self._ends_asking, dtype=np.float32)
+        before = (self._askers >= 0) & self.ends_asking[self._askers]
+        return before.astype(np.float32) - self.ends_asking
 
     def centred_cosines(self, vector: Vectors, products: Floats) -> Floats:
         """(n,) cosines of question and units, all taken from the mean of what people say.
@@ -295,14 +288,12 @@ class UnitIndex:
         What was taken out is out of all segments: then none can be kept.
         """
         saved, first = SavedIndex(), [*self._starts, self._saved_rows][kept]
-        for part in (self.lexical, self.thesaurus, self._vocabulary):
+        for part in (self.lexical, self._vocabulary):
             part.save(saved, kept)
         self.units.save(saved, first)
-        self.vectors.save(saved, slice(first, None))
-        looks = np.zeros(len(self) - first, dtype=np.uint8)
-        for bit, name in enumerate(_SIGNS):
-            looks |= (getattr(self, name)[first:] > 0).astype(np.uint8) << bit
-        saved["looks"] = looks
+        self.vectors.save(saved, first)
+        for name in _SIGNS:
+            saved[name] = getattr(self, name)[first:]
         return saved
 
     def _open(self, saved: Sequence[SavedIndex]) -> None:
@@ -312,53 +303,43 @@ class UnitIndex:
             for name, array in part.arrays.items()
             if not name.endswith((".codes", ".factors"))
         )
-        looks = np.concatenate([part["looks"] for part in saved])
-        *self._starts, self._saved_rows = np.cumsum([0, *(len(part["looks"]) for part in saved)]).tolist()
-        for bit, name in enumerate(_SIGNS):
-            setattr(self, name, ((looks >> bit) & 1).astype(np.float32))
-        units = self.units.packed
-        assert units is not None  # all of them are
-        self._times, self.days = units.times()
-        self.seqs = units.saved.numbers("unit.seq")
-        self.source_rows, self.source_seqs = units.sources()
-        sessions, self._session_of = units.names("session")
-        self._sessions = {session: number for number, session in enumerate(sessions) if session is not None}
-        roles, role_of = units.names("role")
-        self._is_assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
-        kinds, kind_of = units.names("kind")
-        self._is_passage = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
-        self._is_passage &= ~self._is_assistants
-        names, name_of = units.names("name")
-        by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
-        by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
-        self._speaker_of = np.where(by_name != 0, by_name, by_role)
-        self.speakers, self.named_days = units.speakers(), units.saved.numbers("unit.days")
-        self._place_all()
+        *self._starts, self._saved_rows = np.cumsum(
+            [0, *(len(part["lexical.lengths"]) for part in saved)]
+        ).tolist()
+        for name in _SIGNS:
+            setattr(self, name, np.concatenate([part[name] for part in saved]))
+        assert self.units.packed is not None  # all of them are
+        self._arrange(self.units.packed)
 
-    def _arrange(self, units: Sequence[Unit]) -> None:
+    def _arrange(self, units: PackedUnits) -> None:
         """Take in where, when and by whom the last units were said, and who is whose neighbour.
 
         Sessions stand one behind the other, each by (time, seq, part).
         """
         first = len(self) - len(units)
-        for row, unit in enumerate(units, first):
-            if unit.name:
-                self.speakers.setdefault(unit.name, []).append(row)
-        named_days = [(row, *named) for row, unit in enumerate(units, first) for named in unit.days]
-        self.named_days = np.concatenate([self.named_days, np.array(named_days, np.int64).reshape(-1, 3)])
-        sessions = [self._sessions.setdefault(unit.session, len(self._sessions)) for unit in units]
-        self._session_of = _grown(self._session_of, sessions)
-        self._times = _grown(self._times, [unit.time.timestamp() for unit in units])
-        self.days = _grown(self.days, [unit.time.toordinal() for unit in units])
-        assistants = [unit.role in MACHINES for unit in units]
-        pieces = [unit.kind == PASSAGE and unit.role not in MACHINES for unit in units]
+        times, days = units.times()
+        self._times, self.days = _grown(self._times, times), _grown(self.days, days)
+        self.seqs = _grown(self.seqs, units.saved.numbers("unit.seq"))
+        rows, seqs = units.sources()
+        self.source_rows = _grown(self.source_rows, rows + first)
+        self.source_seqs = _grown(self.source_seqs, seqs)
+        for name, of_name in units.speakers().items():
+            self.speakers.setdefault(name, []).extend((of_name + first).tolist())
+        named_days = units.saved.numbers("unit.days") + np.array([first, 0, 0])
+        self.named_days = np.concatenate([self.named_days, named_days])
+        sessions, session_of = units.names("session")
+        numbers = [self._sessions.setdefault(str(session), len(self._sessions)) for session in sessions]
+        self._session_of = _grown(self._session_of, np.array(numbers, dtype=np.int64)[session_of])
+        roles, role_of = units.names("role")
+        assistants = np.array([role in MACHINES for role in roles], dtype=bool)[role_of]
+        kinds, kind_of = units.names("kind")
+        passages = np.array([kind == PASSAGE for kind in kinds], dtype=bool)[kind_of]
         self._is_assistants = _grown(self._is_assistants, assistants)
-        self._is_passage = _grown(self._is_passage, pieces)
-        self.seqs = _grown(self.seqs, [unit.seq for unit in units])
-        self._speaker_of = _grown(self._speaker_of, [hash(unit.speaker) for unit in units])
-        pairs = [(row, seq) for row, unit in enumerate(units, first) for seq in unit.sources]
-        self.source_rows = _grown(self.source_rows, [row for row, _ in pairs])
-        self.source_seqs = _grown(self.source_seqs, [seq for _, seq in pairs])
+        self._is_passage = _grown(self._is_passage, passages & ~assistants)
+        names, name_of = units.names("name")
+        by_name = np.array([hash(name) if name else 0 for name in names], dtype=np.int64)[name_of]
+        by_role = np.array([hash(role) for role in roles], dtype=np.int64)[role_of]
+        self._speaker_of = _grown(self._speaker_of, np.where(by_name != 0, by_name, by_role))
         self._place_all()
 
     def _place_all(self) -> None:
@@ -426,7 +407,7 @@ def _shared(total: npt.NDArray[np.float64], n: int) -> Vectors:
     return np.asarray(mean * np.float32(in_common * natural), dtype=np.float32)
 
 
-def _grown(array: npt.NDArray[N], values: Sequence[float]) -> npt.NDArray[N]:
+def _grown(array: npt.NDArray[N], values: npt.ArrayLike) -> npt.NDArray[N]:
     """Append values to an array, as its type has them."""
     return np.concatenate([array, np.array(values, dtype=array.dtype)])
 

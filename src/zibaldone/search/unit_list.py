@@ -10,7 +10,7 @@ from itertools import chain, compress
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import AnyArray, CompressedTexts, SavedIndex
+from zibaldone.search.saved import AnyArray, PackedTexts, SavedIndex
 from zibaldone.search.unit import Unit
 
 Ints = npt.NDArray[np.int64]
@@ -76,19 +76,20 @@ class UnitList:
 
     def save(self, saved: SavedIndex, first: int = 0) -> None:
         """Put all that the units from row `first` on hold there."""
-        new = _saved_units(self._units)
+        new = saved_units(self._units)
         rows = np.arange(self._saved_rows) >= first
         joined = _joined([self.packed.keep(rows).saved, new]) if self.packed and rows.any() else new
         for name in (*(f"unit.{name}" for name in _NUMBERS), "unit.further", "unit.days"):
             saved.put_numbers(name, joined[name])
         for field in _NAMES:
             saved.put_names(f"unit.{field}s", joined.names(f"unit.{field}s"))
-        saved.put_long_texts("unit.text", joined.long_texts("unit.text"))
+        saved.put_texts("unit.text", joined.texts("unit.text"))
 
 
-def _saved_units(units: Sequence[Unit]) -> SavedIndex:
+def saved_units(units: Sequence[Unit]) -> SavedIndex:
+    """All that units hold, as it is saved."""
     saved = SavedIndex()
-    saved.put_long_texts("unit.text", CompressedTexts.of([unit.text for unit in units]))
+    saved.put_texts("unit.text", PackedTexts.of([unit.text for unit in units]))
     for field in _NAMES:
         values = [getattr(unit, field) for unit in units]
         numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
@@ -126,9 +127,7 @@ def _joined(parts: Sequence[SavedIndex]) -> SavedIndex:
         for of, start, end in zip(names, starts[:-1], starts[1:], strict=True):
             number_of = np.array([numbers[value] for value in of], dtype=np.int64)
             joined[f"unit.{field}"][start:end] = number_of[joined[f"unit.{field}"][start:end]]
-    joined.put_long_texts(
-        "unit.text", CompressedTexts.joined([part.long_texts("unit.text") for part in parts])
-    )
+    joined.put_texts("unit.text", PackedTexts.joined([part.texts("unit.text") for part in parts]))
     return joined
 
 
@@ -153,7 +152,7 @@ class PackedUnits:
 
     def __init__(self, saved: SavedIndex) -> None:
         self.saved = saved
-        self.texts = saved.long_texts("unit.text")
+        self.texts = saved.texts("unit.text")
         self._further, self._days = _ByRow(saved["unit.further"]), _ByRow(saved["unit.days"])
         self._named = {field: saved.names(f"unit.{field}s") for field in _NAMES}
         # Read in a tenth of an array's time.
@@ -178,7 +177,7 @@ class PackedUnits:
         for field in _NAMES:
             numbers, left[f"unit.{field}"] = by_first(left[f"unit.{field}"])
             left.put_names(f"unit.{field}s", [self._named[field][number] for number in numbers])
-        left.put_long_texts("unit.text", self.texts.keep(mask))
+        left.put_texts("unit.text", self.texts.keep(mask))
         return PackedUnits(left)
 
     def names(self, field: str) -> tuple[list[str | None], Ints]:
@@ -198,13 +197,13 @@ class PackedUnits:
         order = np.argsort(rows, kind="stable")
         return rows[order], np.concatenate([self.saved.numbers("unit.seq"), further[:, 1]])[order]
 
-    def speakers(self) -> dict[str, list[int]]:
+    def speakers(self) -> dict[str, Ints]:
         """The rows of each name."""
         numbers = self.saved["unit.name"]
         order = np.argsort(numbers, kind="stable")
         ends = np.cumsum(np.bincount(numbers, minlength=len(self._named["name"])))
         rows = np.split(order, ends[:-1])
-        return {name: of.tolist() for name, of in zip(self._named["name"], rows, strict=False) if name}
+        return {name: of for name, of in zip(self._named["name"], rows, strict=False) if name}
 
     def unit(self, row: int) -> Unit:
         kind, session, role, name = (names[numbers[row]] for names, numbers in self._names)

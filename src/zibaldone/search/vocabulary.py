@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from zibaldone.search.saved import SavedIndex, in_byte_order
+from zibaldone.search.saved import PackedTexts, SavedIndex, in_byte_order
 
 _WORD_BYTES = 190  # its letters, its count, and its place in a table
 _SHORTEST = 4  # letters of a word that is mended
@@ -72,29 +72,22 @@ class Vocabulary(Mapping[str, int]):
         """Bytes of memory, about; saved words are not counted."""
         return _WORD_BYTES * len(self._uses) * (2 if self._by_length else 1)
 
-    def add(self, of_units: Sequence[Sequence[str]]) -> list[str]:
-        """Note the words of units; those that are new, each once."""
-        uses: Counter[str] = Counter()
+    def add(self, of_units: Sequence[Sequence[str]]) -> None:
+        """Note the words of units."""
         for words in of_units:
-            uses.update(words)
-        fresh = uses.keys() - self._uses.keys()
-        for saved, _ in sorted(self._saved, key=lambda segment: -len(segment[0])):
-            fresh -= saved.places_of(fresh).keys()
-        new = [word for word in uses if word in fresh]
-        self._uses.update(uses)
-        if self._by_length:
-            self._spell(new)
-        return new
+            self._uses.update(words)
+            if self._by_length:
+                self._spell(words)
 
-    def remove(self, words: Sequence[str]) -> list[str]:
-        """Take the words of a unit away once; those that are there no more, each once."""
-        self._unpack()
+    def remove(self, words: Sequence[str]) -> None:
+        """Take the words of a unit away once."""
+        if self._saved:
+            self._uses, self._saved = self._merged(0), []
         self._uses.subtract(words)
-        gone = [word for word in dict.fromkeys(words) if not self._uses[word]]
-        for word in gone:
-            del self._uses[word]
-            self._by_length.get(len(word), {}).pop(word, None)
-        return gone
+        for word in set(words):
+            if not self._uses[word]:
+                del self._uses[word]
+                self._by_length.get(len(word), {}).pop(word, None)
 
     def meant(self, word: str) -> str | None:
         """The word of memory that this one is a slip of: the nearest, of those the most used; None for none.
@@ -124,7 +117,7 @@ class Vocabulary(Mapping[str, int]):
         """Put there the words of what is behind the first `kept` segments."""
         uses = self._merged(kept)
         words = in_byte_order(list(uses))
-        saved.put_texts("vocabulary.words", words)
+        saved.put_texts("vocabulary.words", PackedTexts.of(words))
         saved.put_numbers("vocabulary.uses", np.array([uses[word] for word in words], dtype=np.int64))
 
     def _saved_uses(self, word: str) -> int:
@@ -137,8 +130,3 @@ class Vocabulary(Mapping[str, int]):
             for word, more in zip(words, uses.tolist(), strict=True):
                 total[word] += more
         return total
-
-    def _unpack(self) -> None:
-        """Take the saved words in, to be changed."""
-        if self._saved:
-            self._uses, self._saved = self._merged(0), []

@@ -159,10 +159,8 @@ class Days:
         return self.first.toordinal(), self.last.toordinal()
 
 
-def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
+def find_days(text: str, today: date) -> list[Days]:
     """The days that `text`, said on `today`, names or implies, in the order of the text; never raises.
-
-    With `past`, as in a question about what was, a month without a year is the latest that has begun.
 
     Phrases do not overlap. One that leads out of the calendar (years 1 to 9999) is left out; of 31 February
     the month is read. Takes time linear in the length of the text.
@@ -170,7 +168,7 @@ def find_days(text: str, today: date, *, past: bool = False) -> list[Days]:
     low = text.lower()
     if len(low) != len(text):  # a letter grew, as İ does: keep the offsets
         low = text.translate(_ASCII_LOWER)
-    scan = _Scan(low, today, past=past)
+    scan = _Scan(low, today)
     named: list[Days] = []
     at = 0
     while word := _FIRST_WORD.search(low, at):
@@ -209,12 +207,11 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 class _Scan:
     """A text being read: the phrase at hand is `text[start:end]`; the one before it named `previous`."""
 
-    __slots__ = ("end", "past", "previous", "previous_end", "start", "text", "today")
+    __slots__ = ("end", "previous", "previous_end", "start", "text", "today")
 
-    def __init__(self, text: str, today: date, *, past: bool) -> None:
+    def __init__(self, text: str, today: date) -> None:
         self.text = text
         self.today = today
-        self.past = past
         self.start = self.end = 0
         self.previous: Span | None = None
         self.previous_end = 0
@@ -271,7 +268,7 @@ class _Scan:
             return next((span for span in reversed(spans) if span[1] < today), None)
         if self.looks_ahead():
             return next((span for span in spans if span[1] >= today), None)
-        horizon = 0 if self.past or self.before()[0] == "since" else 120
+        horizon = 0 if self.before()[0] == "since" else 120
         return next((span for span in reversed(spans) if span[0] - today <= horizon * DAY), None)
 
 

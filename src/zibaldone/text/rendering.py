@@ -8,7 +8,7 @@
     Thu 25 May
     ...
 
-What was said again in like words stands once, with the days: "(also said Mon 15 May 2023)". A line with
+What was said again in like words on the same day stands once. A line with
 nothing but "…" says that something in between was left out; before or behind words it says that
 their sentence was cut there. What always holds for the user stands
 first, under a title of its own, each with its day. What shared memories say comes last, below a title that
@@ -37,7 +37,6 @@ NO_DATE = "(no date)"
 _NAMELESS = "user"  # the role of who is the user and has no name
 _NEW_LINE = "\n"  # one, since each costs a token
 _INDENT = "  "
-_MOST_DAYS = 3  # on which the same was said again that are told
 _CUT_BEFORE, _CUT_BEHIND = f"{OMISSION} ", f" {OMISSION}"
 _BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"  # all characters that may be shown as line breaks
 _LATER_LINE = re.compile(f"(?<=[{_BREAKS}])(?=[^{_BREAKS}])")
@@ -71,23 +70,10 @@ def render(evidence: Sequence[Evidence]) -> tuple[str, tuple[Citation, ...]]:
 
 
 def mark(unit: Evidence) -> str:
-    """Return the remark after a unit's words: when they were said again, or that they hold no more.
-
-    Of what always holds, when it was said.
-    """
-    again = f" (also said {_days(unit.also_said)})" if unit.also_said else ""
+    """Return the remark after a unit's words: they hold no more, or, of what always holds, since when."""
     if unit.outdated is not None:
-        return again + "".join(map(_outdated_mark, (unit.outdated, *unit.also_outdated)))
-    return f" ({header(unit.time.date(), None)})" if unit.standing and unit.is_dated else again
-
-
-def _days(days: Sequence[date]) -> str:
-    """The first of them, and how many more."""
-    more = len(days) - _MOST_DAYS
-    listed = ", ".join(
-        header(day, before) for day, before in zip(days[:_MOST_DAYS], (None, *days), strict=False)
-    )
-    return f"{listed}, {more} more times" if more > 1 else f"{listed}, once more" if more == 1 else listed
+        return "".join(map(_outdated_mark, (unit.outdated, *unit.also_outdated)))
+    return f" ({header(unit.time.date(), None)})" if unit.standing and unit.is_dated else ""
 
 
 def _outdated_mark(outdated: Outdated) -> str:

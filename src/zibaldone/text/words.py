@@ -26,28 +26,6 @@ STOP_WORDS = frozenset(
 )
 
 _OF_ENGLISH = 0.3  # of the words of a question
-# Function words of German, Spanish, French and Portuguese, also those that are English words.
-FOREIGN_FUNCTION_WORDS = frozenset(
-    """der das den dem des ein eine einen einem einer ich du er wir ihr mein meine meinen und oder aber
-    nicht mit von zu zum zur für auf bei nach wie wo wer wann welche welcher welches wieviel ist sind
-    war waren hat habe haben hast wird kann soll el la los las un una unos unas de del que qué en por
-    para con mi mis tu es son fue cuál cuáles cómo como cuándo cuando dónde donde quién cuánto cuántos
-    yo se lo le les une du est sont et ou qui quoi dans pour avec mon ma mes je il elle nous vous quel
-    quelle quels quelles où quand os um uma do da dos das em na nas com meu minha é foi onde quem eu
-    hatte hatten wurde werden bin bist wieviele viele viel euch uns unser unsere dir mir dich mich ihn
-    ihm sein seine sich auch noch schon wenn dann dass weil als bis durch gegen ohne um aus beim ins
-    está están estoy soy eres ser era he ha han hay muy más pero si sí sobre desde hasta entre
-    cuyo nos nuestro suis êtes sommes était avons avez ont ne pas plus très mais donc sur sous
-    chez ce cet cette ces leur são está estou sou foram tem tenho mais mas muito também já pelo pela
-    quanto quantos qual quais übrigens statt anstatt doch lieu plaats mehr au aux à às ao aos
-    die al del ab jetzt nun inzwischen ahora ya hemos han agora maintenant con de o e y""".split()
-)
-# Words of both: they tell no language.
-_SHARED = frozenset(
-    """a am an as do he has i im in me no on once so t s m d was will hat war pour bin era plus son sur
-    com dos con ha die pero elle tu es las los la le les de du al ab ya han o e y""".split()
-)
-_TELLING = FOREIGN_FUNCTION_WORDS - _SHARED
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # Scripts written without spaces between words, and Hangul, whose words carry their endings: bigrams serve.
 _UNSPACED = regex.compile(
@@ -81,19 +59,8 @@ def content_words(text: str) -> set[str]:
 
 
 def is_english(spoken: Sequence[str]) -> bool:
-    """True if as many words as in English talk are function words of English, and not of another language."""
-    if sum(word in STOP_WORDS for word in spoken) < _OF_ENGLISH * len(spoken):
-        return False
-    foreign = sum(word in _TELLING for word in spoken)
-    return foreign < sum(word in STOP_WORDS and word not in _SHARED for word in spoken)
-
-
-def has_foreign_function_words(spoken: Sequence[str]) -> bool:
-    """True if words that are not English have one of German, Spanish, French or Portuguese that tells it."""
-    if is_english(spoken):
-        return False
-    several = sum(word in FOREIGN_FUNCTION_WORDS for word in spoken) > 1
-    return not _TELLING.isdisjoint(spoken) or (several and not STOP_WORDS.intersection(spoken) - _SHARED)
+    """True if as many words as in English talk are function words of English."""
+    return sum(word in STOP_WORDS for word in spoken) >= _OF_ENGLISH * len(spoken)
 
 
 def is_unspaced(text: str) -> bool:

@@ -29,7 +29,7 @@ from sqlalchemy import Connection
 from zibaldone import log
 from zibaldone.errors import StorageError
 from zibaldone.log import UserState
-from zibaldone.search import dense, lexical, saved, thesaurus, unit_index, unit_list, vocabulary
+from zibaldone.search import dense, lexical, saved, unit_index, unit_list, vocabulary
 from zibaldone.search.saved import SavedIndex
 from zibaldone.storage.bucket_blocks import must_be_current
 from zibaldone.storage.columns import UNREADABLE
@@ -195,6 +195,6 @@ def _checksum(array: saved.AnyArray) -> int:
 def _code() -> str:
     """A digest of the modules that say what an index holds."""
     digest = blake2b(digest_size=16)
-    for module in (dense, lexical, saved, thesaurus, unit_index, unit_list, vocabulary, words):
+    for module in (dense, lexical, saved, unit_index, unit_list, vocabulary, words):
         digest.update(Path(str(module.__file__)).read_bytes())
     return digest.hexdigest()

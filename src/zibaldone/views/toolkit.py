@@ -14,10 +14,9 @@ from zibaldone.core import NOISE, NOISES, ChannelScore, Evidence, Message
 from zibaldone.log.filters import Narrowing, key_test
 from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.search.lexical import Floats
-from zibaldone.search.question import Mask, Question, said_in
+from zibaldone.search.question import Mask, Question
 from zibaldone.search.ranker import (
     DEFAULT_WEIGHTS,
-    AssistantShare,
     Explanation,
     TalkWeights,
     best_first,
@@ -182,13 +181,10 @@ def ranked_units(
     if not len(index):
         return Retrieved((), 0, 0.0, Explanation.of_nothing(), note)
     inside = question.recallable(index)
-    asked_time = said_in_asked_time(index, question, inside)
     question.deadline.check()
     scores = score(index, question, weights, inside)
     question.deadline.check()
-    rows = rows_offered(
-        index, scores.total, scores.assistant, question.budget_tokens, inside=inside, asked_time=asked_time
-    )
+    rows = rows_offered(index, scores.total, question.budget_tokens, inside=inside)
     explanation = Explanation.of(index, scores)
     evidence = tuple(
         evidence_of(index.units[row], view, float(scores.total[row]), channels)
@@ -197,38 +193,18 @@ def ranked_units(
     return Retrieved(evidence, len(index), scores.confidence, explanation, note)
 
 
-def said_in_asked_time(index: UnitIndex, question: Question, inside: Mask | None) -> Mask | None:
-    """(n,) units of the time that an overview is of; None where that is none or all of what is `inside`."""
-    if question.period is None:
-        return None
-    then = said_in(index, question.period, inside)
-    most = len(index) if inside is None else int(inside.sum())
-    return then if 0 < then.sum() < most else None
-
-
 def rows_offered(
     index: UnitIndex,
     scores: Floats,
-    assistant: AssistantShare,
     budget_tokens: int,
     *,
     inside: Mask | None = None,
-    asked_time: Mask | None = None,
 ) -> list[int]:
     """The rows that fill OFFERED budgets, best first by their scores (n,), with what makes sense of them.
 
-    `inside` (n,) may be recalled; None: all. What was said in the `asked_time` (n,) comes first, the rest is
-    the way back.
+    `inside` (n,) may be recalled; None: all.
     """
-    room = OFFERED * budget_tokens
-    if asked_time is None:
-        rows = best_first(scores, room, index, inside, assistant)
-    else:
-        others = ~asked_time if inside is None else inside & ~asked_time
-        rows = best_first(scores, room, index, asked_time, assistant)
-        room -= sum(index.units[row].tokens for row in rows)
-        if room > 0:
-            rows += best_first(scores, room, index, others, assistant)
+    rows = best_first(scores, OFFERED * budget_tokens, index, inside)
     rows = _some_of_each(rows, index, budget_tokens)
     return _with_partners(rows, index, inside, budget_tokens)
 

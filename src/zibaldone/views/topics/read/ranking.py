@@ -11,7 +11,7 @@ from zibaldone.core import ChannelScore
 from zibaldone.models.base import Vectors
 from zibaldone.search.lexical import Doubles, Ints
 from zibaldone.search.question import Mask, Question
-from zibaldone.search.ranker import SYNONYM, SYNONYM_POWER, Explanation, Scores, score
+from zibaldone.search.ranker import SYNONYM_POWER, Explanation, Scores, score
 from zibaldone.search.unit import Unit
 from zibaldone.search.unit_index import UnitIndex
 from zibaldone.text.keywords import inverse_frequency
@@ -90,7 +90,7 @@ class ScoredUnits:
     def of(index: UnitIndex, question: Question, inside: Mask | None = None) -> ScoredUnits:
         """Score all units of a non-empty index; `inside` masks those that may be recalled."""
         scores = score(index, question, inside=inside)
-        near = index.thesaurus.near([form for form, _ in question.terms], SYNONYM)
+        near = [index.synonyms(form) for form, _ in question.terms]
         explanation = Explanation.of(index, scores)
         return ScoredUnits(question, tuple(index.units), scores, explanation, near, inside)
 
