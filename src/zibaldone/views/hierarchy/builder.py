@@ -14,7 +14,7 @@ from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeMaker
-from zibaldone.views.hierarchy.episodes import Block, OpenEpisodes, cohesion_text
+from zibaldone.views.hierarchy.episodes import Block, OpenEpisodes
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.structure import Structure, open_units
 from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, State, Written
@@ -95,13 +95,13 @@ class Builder:
         """Read the messages that follow in the log."""
         for run in self._interrupted:
             start = 0
-            for cut_part in self.reader.cut(run, self._embed(run), ended=True):
+            for cut_part in self.reader.cut(run, ended=True):
                 self._settle(Block(tuple(run[start : start + cut_part.size]), cut_part.degraded))
                 start += cut_part.size
         waiting = [*self._waiting, *messages]
         self._interrupted, self._waiting = [], []
-        for message, row in zip(waiting, self._embed(waiting), strict=True):
-            for block in self._open.feed(message, row, self.reader.cut):
+        for message in waiting:
+            for block in self._open.feed(message, self.reader.cut):
                 self._settle(block)
 
     def take(self) -> Prepared:
@@ -124,9 +124,6 @@ class Builder:
         written = self.structure.take()
         state = self.structure.state
         return Prepared(self, self.stored, made, (*stated, *rows), tuple(gone), written, state)
-
-    def _embed(self, messages: Sequence[Message]) -> Vectors:
-        return self.reader.embed([cohesion_text(message) for message in messages])
 
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
