@@ -58,7 +58,7 @@ from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 10  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 11  # raise it when other documents would be made of the same log without a model
 _KINDS = ("documents", "entries")
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
@@ -146,7 +146,7 @@ class TopicsView(RestingView):
         seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: _PreparedLibrary,
     ) -> None:
-        """Store documents, parts of merged entries, and units of entries. Raises Stale."""
+        """Store documents, and units of their entries. Raises Stale."""
         if table.digest(connection, generation) != prepared.digest:
             raise Stale
         self._save(connection, generation, prepared)
@@ -198,7 +198,7 @@ class TopicsView(RestingView):
         return read_hybrid(ranked, self._asker, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove entries and merged parts, restore what they had superseded, renew summaries and headings."""
+        """Remove entries, restore what they had superseded, renew summaries and headings."""
         return self._forgotten(connection, user, seqs, save=True)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -213,18 +213,12 @@ class TopicsView(RestingView):
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Flush a CURRENT that has been open for too long, and embed entries that forgetting restored."""
+        """Flush a CURRENT that has been open for too long."""
         if generation.fingerprint != self.fingerprint:
             return ()
         with database.read(generation.user) as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
             as_of = log.state(connection, generation.user)
-            waiting = entry_units.waiting(connection, generation, self._embedder.dimension)
-        if waiting:
-            vectors = self._embed([unit.text for unit in waiting])
-            with database.write(generation.user) as connection:
-                entry_units.give_vectors(connection, generation, waiting, vectors)
-                log.touch(connection, generation.user)
         if before is None:
             return ()
         with self._workbench_of(generation.user, as_of, patient=patient) as workbench:
@@ -255,7 +249,7 @@ class TopicsView(RestingView):
         library = table.load(connection, generation)
         if library is None:
             return []
-        sources = sorted({seq for one in library.origins() for seq in one.sources})
+        sources = sorted({seq for one in library.entries() for seq in one.sources})
         known = log.present(connection, generation.user, sources)
         disagreements = [
             f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known
@@ -328,14 +322,13 @@ class TopicsView(RestingView):
         self._keep(connection, generation, made, batch.after)
 
     def _prepared(
-        self, before: Library | None, held: str, after: Library, workbench: Workbench | None
+        self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
-        """Compare two libraries, and make unit rows for the new entries; with a workbench, with vectors."""
+        """Compare two libraries, and make unit rows for the new entries."""
         known, left = entries_of(before), entries_of(after)
         new = {key: entry for key, entry in left.items() if key not in known}
         texts = [entry.text for entry in new.values()]
-        vectors = workbench.vectors(texts) if workbench and texts else None
-        rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
+        rows = entry_units.rows_of(new, workbench.vectors(texts), self._tokenizer) if texts else []
         return _PreparedLibrary(before, held, after, [key for key in known if key not in left], rows)
 
     @contextmanager
@@ -381,12 +374,13 @@ class TopicsView(RestingView):
         before = table.load(connection, generation) or Library()
         after = forget(before, seqs, self._offline_workbench())
         if save and after is not before:
-            without = self._prepared(before, "", after, None)
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after)
             else:
                 table.drop(connection, generation)
-            entry_units.replace(connection, generation, without.gone, without.units)
+            left = entries_of(after)
+            gone = [key for key in entries_of(before) if key not in left]
+            entry_units.replace(connection, generation, gone, ())
         (documents, entries), (documents_left, entries_left) = before.counts, after.counts
         return documents - documents_left, entries - entries_left
 

@@ -45,7 +45,7 @@ class DraftBlock:
 
 
 def rewrite_current(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:
-    """RewriteCurrent (line 14): entries in blocks, duplicates merged before; a model marks contradictions."""
+    """RewriteCurrent (line 14): entries in blocks; a model marks contradictions."""
     if not work.has_model:
         return grouped(entries, work)
     sizes = [work.tokens([entry]) for entry in entries]
