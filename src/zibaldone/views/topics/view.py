@@ -16,7 +16,6 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
-from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
@@ -98,7 +97,6 @@ class TopicsView(RestingView):
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
         self._libraries: UserCache[tuple[str, Library]] = UserCache(_MOST_USERS)  # with their digests
-        self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
             NAME,
@@ -124,20 +122,17 @@ class TopicsView(RestingView):
             before = self._library(connection, basis.generation) if basis.generation else None
             held = table.digest(connection, basis.generation) if basis.generation else ""
             previous = self._previous(connection, basis.user, messages)
-            seqs = [message.seq for message in messages]
-            all_there = len(log.present(connection, basis.user, seqs)) == len(seqs)
-            as_of = log.state(connection, basis.user) if all_there else None
         library = before or Library()
-        with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
-            for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
-                part = list(run)
-                if are_edits:
-                    library = apply(library, part, workbench)
-                else:
-                    for message, entries in extracted(part, previous, workbench):
-                        library = add(library, message, entries, workbench)
-                previous |= {message.session: message for message in part}
-            return self._prepared(before, held, library, workbench)
+        workbench = self._workbench_of(basis.user, patient=basis.patient)
+        for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
+            part = list(run)
+            if are_edits:
+                library = apply(library, part, workbench)
+            else:
+                for message, entries in extracted(part, previous, workbench):
+                    library = add(library, message, entries, workbench)
+            previous |= {message.session: message for message in part}
+        return self._prepared(before, held, library, workbench)
 
     def commit(
         self,
@@ -207,7 +202,7 @@ class TopicsView(RestingView):
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._readables, self._workbenches, self._libraries, self._cache):
+        for cache in (self._readables, self._libraries, self._cache):
             cache.drop(user, state)
 
     def housekeep(
@@ -218,14 +213,13 @@ class TopicsView(RestingView):
             return ()
         with database.read(generation.user) as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
-            as_of = log.state(connection, generation.user)
         if before is None:
             return ()
-        with self._workbench_of(generation.user, as_of, patient=patient) as workbench:
-            flushed = flush_due(before, to_time(self._clock()), workbench)
-            if flushed is before:
-                return ()
-            prepared = self._prepared(before, held, flushed, workbench)
+        workbench = self._workbench_of(generation.user, patient=patient)
+        flushed = flush_due(before, to_time(self._clock()), workbench)
+        if flushed is before:
+            return ()
+        prepared = self._prepared(before, held, flushed, workbench)
         with database.write(generation.user) as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
@@ -331,29 +325,9 @@ class TopicsView(RestingView):
         rows = entry_units.rows_of(new, workbench.vectors(texts), self._tokenizer) if texts else []
         return _PreparedLibrary(before, held, after, [key for key in known if key not in left], rows)
 
-    @contextmanager
-    def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
-        """Yield the user's workbench, which keeps vectors and token counts between batches; exclusive.
-
-        `as_of` is the state at which all its input was read; None: part of it has been forgotten, and nothing
-        is kept.
-        """
-        if self._asker.has_model:
-            yield Workbench(
-                self._embed,
-                self._tokenizer.count,
-                partial(self._asker.ask, user=user, patient=patient),
-                self.config,
-            )
-            return
-        workbench = self._workbenches.take(user) or Workbench(
-            self._embed, self._tokenizer.count, None, self.config
-        )
-        try:
-            yield workbench
-        finally:
-            if as_of is not None:
-                self._workbenches.put(user, workbench, as_of)
+    def _workbench_of(self, user: str, *, patient: bool) -> Workbench:
+        ask = partial(self._asker.ask, user=user, patient=patient) if self._asker.has_model else None
+        return Workbench(self._embed, self._tokenizer.count, ask, self.config)
 
     def _offline_workbench(self) -> Workbench:
         return Workbench(partial(embed, self._word_embedder), self._tokenizer.count, None, self.config)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from zibaldone.text.purgeable_cache import remembered
 from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
 from zibaldone.views.topics.library import Library
-from zibaldone.views.topics.markdown.document import Block, Document
+from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry
 
 T = TypeVar("T")
@@ -63,17 +62,8 @@ _FEW = 20  # entries before which the mean of all is not trusted
 _REMEMBERED = 50_000  # texts whose vectors are kept
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentProfile:
-    """Statistics of a document, as a function of its body."""
-
-    total: Vectors  # (d,) sum of its entries' vectors
-    entries: int
-    terms: Counter[str]  # in how many of its entries each occurs
-
-
 class Workbench:
-    """Caches of one user, kept from step to step; not to be shared among threads.
+    """Settings, models, and vectors of the texts of one batch; not to be shared among threads.
 
     `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is no model.
     """
@@ -88,7 +78,6 @@ class Workbench:
         self.count, self.settings = count, settings or Consolidation()
         self._embed, self._ask, self.has_model = embed, ask, ask is not None
         self._vectors: dict[str, Vectors] = {}
-        self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
 
     def ask(self, task: Task[R]) -> TaskAnswer[R]:
         """Ask the model, which there has to be."""
@@ -112,19 +101,6 @@ class Workbench:
     def tokens(self, lines: Sequence[str]) -> list[int]:
         return [tokens + 1 for tokens in self.count(lines)]
 
-    def profile(self, document: Document) -> DocumentProfile:
-        """Statistics of a document, computed once for each body."""
-        held = self._profiles.get(document.id)
-        if held is not None and held[0] is document.body:
-            return held[1]
-        made = DocumentProfile(
-            self.total(document.entries),
-            len(document.entries),
-            Counter(term for entry in document.entries for term in terms_of(entry.text)),
-        )
-        self._profiles[document.id] = (document.body, made)
-        return made
-
 
 class Work:
     """One step: the workbench, unused ids, and statistics of what this user says."""
@@ -146,15 +122,12 @@ class Work:
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take term statistics for titles and summaries, and the mean vector, from these."""
-        total = self.workbench.total(entries)
-        for document in documents:
-            profile = self.workbench.profile(document)
-            self.df.update(profile.terms)
-            self.entries += profile.entries
-            total = total + profile.total
-        for entry in entries:
-            self.df.update(terms_of(entry.text))
-        self.entries += len(entries)
+        total: Vectors = np.zeros(1, dtype=np.float32)
+        for some in (*(document.entries for document in documents), entries):
+            total = total + self.workbench.total(some) if some else total
+            self.entries += len(some)
+            for entry in some:
+                self.df.update(terms_of(entry.text))
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
 
     def centred(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:
