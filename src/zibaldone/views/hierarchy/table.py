@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import groupby
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, and_, delete, func, select
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -287,12 +286,13 @@ def open_messages(connection: Connection, generation: Generation) -> list[Messag
     return [as_read(by_seq[seq]) for seq in sorted(by_seq)]
 
 
-def sessions(connection: Connection, generation: Generation) -> list[list[int]]:
-    """Seqs of each session's messages up to the cursor, in their order."""
-    m = messages.c
-    query = select(m.session, m.seq).where(m.user == generation.user, m.seq <= generation.cursor)
-    rows = connection.execute(query.order_by(m.session, m.seq))
-    return [[row.seq for row in of] for _, of in groupby(rows, lambda row: row.session)]
+def last_begun(connection: Connection, generation: Generation) -> dict[str, int]:
+    """Seq of the first message of the last episode, by session."""
+    e, m = hierarchy_episodes.c, messages.c
+    same = and_(m.user == e.user, m.seq == e.seq)
+    query = select(m.session, func.max(e.seq).label("seq")).join_from(hierarchy_episodes, messages, same)
+    rows = connection.execute(query.where(of(hierarchy_episodes, generation)).group_by(m.session))
+    return {row.session: row.seq for row in rows}
 
 
 def drop(connection: Connection, generation: Generation) -> None:
