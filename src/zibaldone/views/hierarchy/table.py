@@ -106,29 +106,22 @@ def set_state(connection: Connection, generation: Generation, given: State) -> N
     connection.execute(hierarchy_states.insert().values(**key_of(generation), **asdict(given)))
 
 
-def episodes(
-    connection: Connection, generation: Generation, dimension: int, numbers: Sequence[int] | None = None
-) -> dict[int, Episode]:
-    """Episodes by id, rising; all, or those of `numbers`. Raises StorageCorrupt."""
+def episodes(connection: Connection, generation: Generation, dimension: int) -> list[Episode]:
+    """All episodes in the order of creation. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
     query = select(hierarchy_episodes).where(of(hierarchy_episodes, generation)).order_by(e.episode)
-    rows = list(matching(connection, query, e.episode, numbers))
-    only = None if numbers is None else [(row.seq, row.episode) for row in rows]
-    stored, _ = units.load(connection, EPISODES, generation, dimension, only=only)
-    by_id = {unit.part: unit for unit in stored}
-    by_number = {}
-    for row in rows:
+    by_id = {unit.part: unit for unit in units.load(connection, EPISODES, generation, dimension)[0]}
+    made = []
+    for row in connection.execute(query):
         if row.episode not in by_id:
             raise StorageCorrupt(
                 f"episode {row.episode} of {generation.user!r} has lost its text: rebuild it"
             )
         unit = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
-        times = from_us(row.start_us), from_us(row.end_us)
-        by_number[row.episode] = Episode(
-            row.episode, unit.session, unit.sources, title, narrative, *times, row.made_by, row.degraded
-        )
-    return by_number
+        told = unit.session, unit.sources, title, narrative, from_us(row.start_us), from_us(row.end_us)
+        made.append(Episode(row.episode, *told, row.made_by, row.degraded))
+    return made
 
 
 def told_by_model(connection: Connection, generation: Generation) -> frozenset[int]:

@@ -219,7 +219,7 @@ class HierarchyView(RestingView):
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Episodes in the order of creation."""
-        return list(table.episodes(connection, generation, self._embedder.dimension).values())
+        return table.episodes(connection, generation, self._embedder.dimension)
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeMaker
