@@ -119,8 +119,9 @@ def episodes(connection: Connection, generation: Generation, dimension: int) -> 
             )
         unit = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
-        told = unit.session, unit.sources, title, narrative, from_us(row.start_us), from_us(row.end_us)
-        made.append(Episode(row.episode, *told, row.made_by, row.degraded))
+        times = from_us(row.start_us), from_us(row.end_us)
+        own = unit.session, unit.sources, title, narrative, *times
+        made.append(Episode(row.episode, *own, row.made_by, row.degraded))
     return made
 
 

@@ -173,10 +173,10 @@ def inserted(document: Document, portions: Sequence[DraftBlock], work: Work, nam
     """
     name = document.title if document.entries else name or _name(portions, work)
     there = portions_of(document)
-    headings = {one.title for one in there}
+    headings = {block.title for block in there}
     placed = [
-        one if len(one.entries) > 1 or one.title in headings else DraftBlock(name, one.entries)
-        for one in portions
+        block if len(block.entries) > 1 or block.title in headings else DraftBlock(name, block.entries)
+        for block in portions
     ]
     return document.with_body(body_of(name, [*there, *placed]))
 
