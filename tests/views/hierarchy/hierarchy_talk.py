@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from zibaldone import Message
-from zibaldone.models.base import Vectors
 from zibaldone.testing import HashEmbedder
-from zibaldone.views.hierarchy.episodes import cohesion_text
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
 HASHED = HashEmbedder(64)
@@ -23,8 +20,3 @@ def talk(*lines: str, minutes: float = 1, session: str = "1", start: datetime = 
         time = start + timedelta(minutes=place * minutes)
         messages.append(Message(content, name=name, time=time, session=session, seq=place + 1))
     return messages
-
-
-def vectors_of(messages: Sequence[Message]) -> Vectors:
-    """Input of the boundary detector."""
-    return HASHED.embed([cohesion_text(message) for message in messages])

@@ -164,14 +164,3 @@ def test_a_reader_that_fails_is_noted(recalled) -> None:
     assert "the reader is out" in failing.note
     assert (failing.model_calls, without.model_calls) == (0, 0)
     assert bad.text == never.text
-
-
-@pytest.mark.parametrize(
-    ("text", "there", "elsewhere"), [("great day bassoon", 2, 3), ("great day slugs", 3, 2)]
-)
-def test_a_fact_leans_on_its_episode(recalled, text, there, elsewhere) -> None:
-    """The first of two that say the same is the one whose talk has the rest of the question."""
-    same = [replace(one, content="It was a great day.") for one in (MUSIC[1], GARDEN[0])]
-    found = offered(recalled(text, [MUSIC[0], *same, GARDEN[1]]))
-    scores = {one.sources: one.channels[0].score for one in found if one.channels}
-    assert scores[there,] > scores[elsewhere,]

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -19,7 +18,7 @@ from zibaldone.views.topics.markdown.document import (
     render,
     render_body,
 )
-from zibaldone.views.topics.markdown.entry import AI, When, merged
+from zibaldone.views.topics.markdown.entry import AI, When
 
 often = settings(max_examples=80, deadline=None)
 
@@ -179,17 +178,6 @@ def test_partitions_are_the_whole_body(body):
     shown = render_body(document.body).split("\n")
     for region in regions(document):
         assert "\n".join(shown[region.start - 1 : region.end]) == render_body(region.section.body)
-
-
-def test_merged_entries_keep_their_sources():
-    """The newest holds, a person before the assistant at equal recency, and every source is named."""
-    one = Entry("Ann has a cat.", 3, superseded_by=(9,))
-    two = Entry("Ann has a cat!", 15, source=AI, supersedes=(2,))
-    three = Entry("A cat, Ann has.", 15, source="Ann")
-    both = merged([two, three, one])
-    assert (both.text, both.source, both.seq, both.sources) == (three.text, "Ann", "3-15", (3, 15))
-    assert (both.supersedes, both.superseded_by) == ((2,), ())
-    assert merged([one, replace(one, first=4, last=4)]).superseded_by == (9,)
 
 
 def test_a_part_is_told_where_a_message_has_several():

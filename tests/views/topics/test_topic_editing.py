@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from topic_talk import NOON, tools
 from topic_texts import documents
 
-from zibaldone import Document, Entry, Message
+from zibaldone import Document, Message
 from zibaldone.log.message_input import to_messages as checked
 from zibaldone.views.topics.editing import apply, diff, read, to_messages
-from zibaldone.views.topics.library import Library, key_of
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Heading, parse, parse_body, render, render_body
 from zibaldone.views.topics.markdown.entry import When
 from zibaldone.views.topics.markdown.folder_export import INDEX, write_folder
@@ -183,18 +183,6 @@ def test_after_a_rebuild_under_other_ids():
     expected = applied(library(), edits).documents["topic-0001"]
     assert found.documents["topic-0007"].body == expected.body
     assert not found.current.body
-
-
-def test_an_entry_that_was_merged_meanwhile():
-    """The merged entry is changed, and its parts are forgotten with it."""
-    both = Entry("Moss is a black cat.", 2, 6, sources=(2, 6))
-    document = Document("topic-0001", body=(both,))
-    start = library(
-        document, parts={key_of(both): (Entry("Moss is black.", 2), Entry("Moss is a black cat.", 6))}
-    )
-    found = applied(start, edited(CATS, BODY.replace("is black", "is grey")))
-    assert [one.text for one in found.entries()] == ["Moss is grey."]
-    assert found.parts == {}
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from topic_talk import documents, said, told, tools
+from topic_talk import documents, said, tools
 
 from zibaldone import Document, Entry
 from zibaldone.views.topics.forgetting import forget
-from zibaldone.views.topics.library import Library, key_of
+from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.document import Heading, render
 
 SAYINGS = (
@@ -23,8 +23,7 @@ SAYINGS = (
 
 def all_text(library: Library) -> str:
     """Everything that the library holds in words."""
-    documents = "\n".join(render(one) for one in library.everything())
-    return documents + "\n".join(part.text for parts in library.parts.values() for part in parts)
+    return "\n".join(render(one) for one in library.everything())
 
 
 ZEBRA, PONY = Entry("I feed the zebra Quagga.", first=1), Entry("I brush the pony Rex.", first=2)
@@ -93,38 +92,9 @@ def test_no_word_of_many_forgotten_messages_stays(filed, seed: int) -> None:
     assert memory.admin.check().ok
 
 
-def test_a_merged_entry_keeps_its_other_sources(filed) -> None:
-    """It is as if the forgotten message had not been sent."""
-    memory = filed(said("I live in Oslo.", "The capital of Norvia is Lund."), said("I live in Oslo."))
-    assert told(memory)["I live in Oslo."] == (1, 3)
-    memory.forget(user="ann", seqs=[1])
-    assert told(memory)["I live in Oslo."] == (3,)
-    memory.forget(user="ann", seqs=[3])
-    assert "Oslo" not in words_of(memory)
-    assert memory.admin.check().ok
-
-
 def test_what_a_forgotten_entry_had_superseded_is_current_again() -> None:
     """And what a forgotten one was superseded by does not speak of it any more."""
     old, new = Entry("The capital is Lund.", 4, superseded_by=(6,)), Entry("It is Trond.", 6, supersedes=(4,))
     library = Library({"topic-0001": Document("topic-0001", body=(old, new))})
     assert [one.current for one in forget(library, [6], tools()).entries()] == [True]
     assert [one.supersedes for one in forget(library, [4], tools()).entries()] == [()]
-
-
-def test_parts_of_an_entry_that_is_gone_are_forgotten_too() -> None:
-    """A person may have removed the merged entry; its parts speak no longer than their messages."""
-    merged = Entry("I live in Oslo.", first=1, last=3, sources=(1, 3))
-    parts = Entry("I live in Oslo.", first=1), Entry("I live in Oslo.", first=3)
-    assert forget(Library({}, parts={key_of(merged): parts}), [1], tools()).parts == {}
-
-
-def test_an_entry_that_a_model_had_merged_is_taken_apart() -> None:
-    """Earlier versions kept its joint text: the other's own words come back, and none of that stays."""
-    cat, dog = Entry("I feed the cat Moss.", first=1), Entry("I feed the dog Rex.", first=2)
-    joint = Entry("I feed the cat Moss and the dog Rex.", first=1, last=2)
-    stored = Document("topic-0001", body=(Heading("Pets"), joint))
-    library = Library({"topic-0001": stored}, next_id=2, parts={key_of(joint): (cat, dog)})
-    left = forget(library, [2], tools())
-    assert [one.text for one in left.entries()] == ["I feed the cat Moss."]
-    assert "Rex" not in all_text(left)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -158,38 +155,12 @@ def test_a_batch_that_was_prepared_before_another_tended_is_prepared_again(tmp_p
         left = {message.seq for message in one.messages(user="ann")}
         if view == "topics":
             held = library(one)
-            assert {seq for entry in held.origins() for seq in entry.sources} == left
+            assert {seq for entry in held.entries() for seq in entry.sources} == left
             assert len({(entry.sources, entry.text) for entry in held.entries()}) == len(list(held.entries()))
         else:
             told = [seq for episode in one.user("ann").episodes() for seq in episode.seqs]
             assert len(told) == len(set(told))
             assert {1, 2, 4, 5, 6} <= set(told)
-
-
-def test_what_forgetting_puts_back_is_embedded_by_the_next_maintenance(opened, clock):
-    """No embedder is waited for while something is forgotten."""
-    embedder = FailingEmbedder(HashEmbedder(), failing=False)
-    memory = opened(embedder=embedder, topics=SMALL, maintained=["topics"])
-    memory.add(["The capital of Norland is Ulm.", "The capital of Norland is Ulm."], user="ann")
-    memory.maintain()
-    clock.tick(timedelta(days=100))
-    memory.maintain()  # the two are one entry now
-    calls = embedder.calls
-    memory.forget(user="ann", seqs=[2])
-    assert embedder.calls == calls
-    assert zero_vectors(memory.path) == 1
-    assert memory.admin.check().ok
-    memory.maintain()
-    assert zero_vectors(memory.path) == 0
-    assert memory.admin.check().ok
-    assert "Ulm" in memory.recall("capital of Norland", user="ann", views=["topics"]).text
-
-
-def zero_vectors(folder: Path) -> int:
-    """How many units of the view have no vector."""
-    with closing(sqlite3.connect(folder / "zibaldone.sqlite3")) as connection:
-        rows = connection.execute("SELECT vector FROM units WHERE view = 'topics'").fetchall()
-    return sum(not any(vector) for (vector,) in rows)
 
 
 def test_the_day_that_a_model_worked_out_is_recalled(opened):

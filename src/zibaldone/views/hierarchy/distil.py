@@ -48,18 +48,17 @@ class EpisodeMaker:
         vectors = embed(self.embedder, texts)
         return dense.from_bytes([dense.to_bytes(row) for row in vectors], self.embedder.dimension)
 
-    def cut(self, pending: Sequence[Message], vectors: Vectors, *, ended: bool) -> list[Cut]:
+    def cut(self, pending: Sequence[Message], *, ended: bool) -> list[Cut]:
         """Like `closed`, but a model decides, of the windows that the offline way would decide.
 
         A model that fails is replaced by the offline cuts of the same messages, which are marked.
         """
         if not self.asker.has_model:
-            return closed(pending, vectors, ended=ended)
+            return closed(pending, ended=ended)
         cuts: list[Cut] = []
         start = 0
         while window := due(pending[start:], ended=ended):
-            seen = slice(start, start + window.size)
-            cuts += self._divided(pending[seen], vectors[seen], window)
+            cuts += self._divided(pending[start : start + window.size], window)
             start = sum(cut.size for cut in cuts)
         return cuts
 
@@ -123,11 +122,11 @@ class EpisodeMaker:
         model = "" if answer.made_by == OFFLINE else answer.made_by.rpartition("/")[0]
         return answer.result, model, answer.degraded
 
-    def _divided(self, seen: Sequence[Message], vectors: Vectors, window: Window) -> list[Cut]:
+    def _divided(self, seen: Sequence[Message], window: Window) -> list[Cut]:
         """Cuts of one window; of a window that goes on the last part stays open."""
 
         def offline() -> list[Cut]:
-            cuts = closed(seen, vectors, ended=window.whole)
+            cuts = closed(seen, ended=window.whole)
             return cuts if window.whole else cuts[:1]
 
         if window.whole and window.size < 2 * SHORTEST:
@@ -140,10 +139,8 @@ class EpisodeMaker:
         for begin, end in pairwise([0, *task.places(starts), len(seen)]):
             if end == len(seen) and not window.whole:
                 return cuts or offline()
-            part = slice(begin, end)
-            # What is longer than an episode may be is cut where its words cohere least.
-            inner = closed(seen[part], vectors[part], ended=True) if end - begin > LONGEST else []
-            cuts += inner or [Cut(end - begin)]
+            # What is longer than an episode may be is halved.
+            cuts += closed(seen[begin:end], ended=True) if end - begin > LONGEST else [Cut(end - begin)]
         return cuts
 
 

@@ -79,7 +79,6 @@ def levels_of(cache: UserCache[Levels], connection: Connection, generation: Gene
 
 # Episodes stand for themselves: no window, no speaker, no form of a turn.
 EPISODE_WEIGHTS = TalkWeights.alike(Weights(lexical=0.3, dense=1.0))
-EPISODE = 0.25  # of what speaks for its episode: a fact leans on what was said around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +120,8 @@ class Standing:
             episode_total = standardised(of_episodes.total.astype(np.float64))
             episode_explanation = Explanation.of(episode_index, of_episodes)
         semantic_at = np.array([levels.row_with.get(unit.key, -1) for unit in units], dtype=np.int64)
-        total = standardised(scores.total.astype(np.float64))
-        place_of = {unit.part: place for place, unit in enumerate(episodes)}
-        own = np.array([place_of.get(row.episode, -1) for row in levels.semantics], dtype=np.int64)
         stated = np.flatnonzero(semantic_at >= 0)
-        in_episode = stated[own[semantic_at[stated]] >= 0]
-        total[in_episode] += EPISODE * episode_total[own[semantic_at[in_episode]]]
+        total = standardised(scores.total.astype(np.float64))
         # A statement that these levels do not know is of a snapshot that is newer than theirs.
         inside &= (semantic_at >= 0) | np.array([unit.kind != "statement" for unit in units], dtype=np.bool_)
         best_unit = np.full(len(levels.semantics), -1, dtype=np.int64)

@@ -11,9 +11,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import groupby
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, and_, delete, func, select
 
 from zibaldone import log
 from zibaldone.core import Message
@@ -107,18 +106,13 @@ def set_state(connection: Connection, generation: Generation, given: State) -> N
     connection.execute(hierarchy_states.insert().values(**key_of(generation), **asdict(given)))
 
 
-def episodes(
-    connection: Connection, generation: Generation, dimension: int, numbers: Sequence[int] | None = None
-) -> dict[int, Episode]:
-    """Episodes by id, rising; all, or those of `numbers`. Raises StorageCorrupt."""
+def episodes(connection: Connection, generation: Generation, dimension: int) -> list[Episode]:
+    """All episodes in the order of creation. Raises StorageCorrupt."""
     e = hierarchy_episodes.c
     query = select(hierarchy_episodes).where(of(hierarchy_episodes, generation)).order_by(e.episode)
-    rows = list(matching(connection, query, e.episode, numbers))
-    only = None if numbers is None else [(row.seq, row.episode) for row in rows]
-    stored, _ = units.load(connection, EPISODES, generation, dimension, only=only)
-    by_id = {unit.part: unit for unit in stored}
-    by_number = {}
-    for row in rows:
+    by_id = {unit.part: unit for unit in units.load(connection, EPISODES, generation, dimension)[0]}
+    made = []
+    for row in connection.execute(query):
         if row.episode not in by_id:
             raise StorageCorrupt(
                 f"episode {row.episode} of {generation.user!r} has lost its text: rebuild it"
@@ -126,10 +120,9 @@ def episodes(
         unit = by_id[row.episode]
         title, _, narrative = unit.text.partition("\n")
         times = from_us(row.start_us), from_us(row.end_us)
-        by_number[row.episode] = Episode(
-            row.episode, unit.session, unit.sources, title, narrative, *times, row.made_by, row.degraded
-        )
-    return by_number
+        own = unit.session, unit.sources, title, narrative, *times
+        made.append(Episode(row.episode, *own, row.made_by, row.degraded))
+    return made
 
 
 def told_by_model(connection: Connection, generation: Generation) -> frozenset[int]:
@@ -287,12 +280,13 @@ def open_messages(connection: Connection, generation: Generation) -> list[Messag
     return [as_read(by_seq[seq]) for seq in sorted(by_seq)]
 
 
-def sessions(connection: Connection, generation: Generation) -> list[list[int]]:
-    """Seqs of each session's messages up to the cursor, in their order."""
-    m = messages.c
-    query = select(m.session, m.seq).where(m.user == generation.user, m.seq <= generation.cursor)
-    rows = connection.execute(query.order_by(m.session, m.seq))
-    return [[row.seq for row in of] for _, of in groupby(rows, lambda row: row.session)]
+def last_begun(connection: Connection, generation: Generation) -> dict[str, int]:
+    """Seq of the first message of the last episode, by session."""
+    e, m = hierarchy_episodes.c, messages.c
+    same = and_(m.user == e.user, m.seq == e.seq)
+    query = select(m.session, func.max(e.seq).label("seq")).join_from(hierarchy_episodes, messages, same)
+    rows = connection.execute(query.where(of(hierarchy_episodes, generation)).group_by(m.session))
+    return {row.session: row.seq for row in rows}
 
 
 def drop(connection: Connection, generation: Generation) -> None:

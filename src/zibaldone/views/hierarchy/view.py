@@ -44,7 +44,7 @@ from zibaldone.views.toolkit import MOST_UNREAD, cut, tail, to_units, usable
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 11  # raise it when other nodes would be made of the same log without a model
+_ANALYSIS = 12  # raise it when other nodes would be made of the same log without a model
 _MOST_USERS = 200  # whose levels stay in memory
 _KINDS = ("episodes", "semantics")
 _MOST_BUILDERS = 16  # users whose structure stays in memory between two batches
@@ -219,7 +219,7 @@ class HierarchyView(RestingView):
 
     def episodes(self, connection: Connection, generation: Generation) -> list[Episode]:
         """Episodes in the order of creation."""
-        return list(table.episodes(connection, generation, self._embedder.dimension).values())
+        return table.episodes(connection, generation, self._embedder.dimension)
 
     def _builder(
         self, connection: Connection, generation: Generation | None, reader: EpisodeMaker

@@ -26,7 +26,6 @@ from zibaldone.search import dense
 from zibaldone.search.question import Question
 from zibaldone.search.ranker import Explanation
 from zibaldone.storage.database import Database
-from zibaldone.storage.turns import Turns
 from zibaldone.text.bounds import as_read
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.text.words import terms
@@ -114,7 +113,6 @@ class NotesView(UnitsView):
             self.batch_messages = _BATCH_WITH_MODEL
         self._tended_from = 0 if asker.has_model else _NEVER
         self._known: UserCache[KnownNotes] = UserCache(_MOST_USERS)
-        self._beginning = Turns()
 
     @property
     def tended_from(self) -> int:
@@ -345,16 +343,10 @@ class NotesView(UnitsView):
             self._known.drop(user, log.state(connection, user))
 
     def _stand(self, take_snapshot: TakeSnapshot, user: str, *, whole: bool = False) -> KnownNotes:
-        """The user's notes now; of concurrent calls without cached notes one reads.
+        """The user's notes now.
 
         Not `whole`, of the messages that the view has not read the newest alone are read, if they are many.
         """
-        if user in self._known.users():
-            return self._read_new(take_snapshot, user, whole=whole)
-        with self._beginning.take(user):
-            return self._read_new(take_snapshot, user, whole=whole)
-
-    def _read_new(self, take_snapshot: TakeSnapshot, user: str, *, whole: bool) -> KnownNotes:
         with take_snapshot() as now:
             state = now.state
             generation = usable(now.generation, self.fingerprint)

@@ -21,7 +21,7 @@ from zibaldone.core import Message
 from zibaldone.views.topics.consolidate.consolidation import append
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up
 from zibaldone.views.topics.consolidate.workbench import Work, Workbench
-from zibaldone.views.topics.library import CURRENT, Library, key_of
+from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
 
@@ -157,8 +157,7 @@ def _edited(library: Library, request: RequestedEdit, message: Message, workbenc
     document, old = place
     new = (_made(request, message, old),) if words else ()
     body = [one for block in document.body for one in (new if block is old else (block,))]
-    parts = {key: those for key, those in library.parts.items() if key != key_of(old)}
-    return _put(replace(library, parts=parts), document.with_body(body), message)
+    return _put(library, document.with_body(body), message)
 
 
 def _added(library: Library, request: RequestedEdit, message: Message, workbench: Workbench) -> Library:
@@ -177,17 +176,15 @@ def _added(library: Library, request: RequestedEdit, message: Message, workbench
 
 
 def _found(library: Library, request: RequestedEdit) -> tuple[Document, Entry] | None:
-    """The entry with the old words and the same sources; else with some of them; else merged from it."""
+    """The entry with the old words and the same sources; else with some of them."""
     sources = set(request.sources)
-    near: list[tuple[int, Document, Entry]] = []
+    near: list[tuple[bool, Document, Entry]] = []
     for document in _named_first(library, request):
         for entry in document.entries:
-            for part in (entry, *library.parts_of(entry)):
-                own = set(part.sources)
-                if mark_of(part.text) == request.before and (
-                    own == sources or not (own and sources) or own & sources
-                ):
-                    near.append((2 * (part is entry) + (own == sources), document, entry))
+            own = set(entry.sources)
+            shared = own == sources or not (own and sources) or own & sources
+            if mark_of(entry.text) == request.before and shared:
+                near.append((own == sources, document, entry))
     best = max(near, key=lambda one: one[0], default=None)
     return None if best is None else best[1:]
 

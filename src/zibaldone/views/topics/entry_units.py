@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
-import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from zibaldone.core import Message
 from zibaldone.models.base import Tokenizer, Vectors
 from zibaldone.search.unit import Days, Unit
-from zibaldone.storage.schema import units as table
 from zibaldone.text.dates import find_days
 from zibaldone.text.rendering import line, line_tokens
 from zibaldone.views import units
@@ -20,8 +18,6 @@ from zibaldone.views.topics.library import Library
 from zibaldone.views.topics.markdown.entry import AI, Entry
 
 NAME = "topics"
-_WITHOUT_VECTOR = 1 << 30  # in a part: forgetting made the unit, and asks no embedder
-_FLAGS = (0, _WITHOUT_VECTOR)
 _PLACES = 1 << 10  # of entries of a message, that a part tells apart
 
 
@@ -48,16 +44,14 @@ def _key(entry: Entry) -> units.Key:
     return entry.sources[-1], place << 20 | int.from_bytes(digest) & 0xFFFFF
 
 
-def rows_of(new: Entries, vectors: Vectors | None, tokenizer: Tokenizer, dimension: int) -> list[units.Row]:
-    """Make the rows of new entries; `vectors` (n, d) are in order, or None: they are embedded later."""
+def rows_of(new: Entries, vectors: Vectors, tokenizer: Tokenizer) -> list[units.Row]:
+    """Make the rows of new entries; `vectors` (n, d) are in order."""
     speakers = ("assistant" if one.source == AI else one.source or "user" for one in new.values())
     lines = [line(who, one.text) for who, one in zip(speakers, new.values(), strict=True)]
     counts = line_tokens(lines, tokenizer.count)
-    flag = _WITHOUT_VECTOR if vectors is None else 0
-    made = np.zeros((len(new), dimension), dtype=np.float32) if vectors is None else vectors
     return [
-        units.Row(sources_of(entry), part | flag, "entry", tokens, vector, _days(entry), text=entry.text)
-        for ((_, part), entry), tokens, vector in zip(new.items(), counts, made, strict=True)
+        units.Row(sources_of(entry), part, "entry", tokens, vector, _days(entry), text=entry.text)
+        for ((_, part), entry), tokens, vector in zip(new.items(), counts, vectors, strict=True)
     ]
 
 
@@ -65,42 +59,13 @@ def replace(
     connection: Connection, generation: Generation, gone: Sequence[units.Key], new: Sequence[units.Row]
 ) -> None:
     """Delete the units of entries that are gone, and insert the rows of new ones."""
-    units.remove(connection, NAME, generation, [(seq, part | flag) for seq, part in gone for flag in _FLAGS])
+    units.remove(connection, NAME, generation, gone)
     units.insert(connection, NAME, generation, new)
-
-
-def waiting(connection: Connection, generation: Generation, dimension: int) -> list[Unit]:
-    c = table.c
-    query = select(c.seq, c.part).where(units.of(NAME, generation), c.part >= _WITHOUT_VECTOR)
-    keys = [(row.seq, row.part) for row in connection.execute(query)]
-    return units.load(connection, NAME, generation, dimension, only=keys)[0] if keys else []
-
-
-def give_vectors(
-    connection: Connection, generation: Generation, waited: Sequence[Unit], vectors: Vectors
-) -> None:
-    """Store the vectors of units that waited for them, where they are still there."""
-    here = set(units.made_from(connection, NAME, generation, [unit.seq for unit in waited]))
-    ready = [(unit, vector) for unit, vector in zip(waited, vectors, strict=True) if unit.key in here]
-    units.remove(connection, NAME, generation, [unit.key for unit, _ in ready])
-    rows = (
-        units.Row(
-            unit.sources,
-            unit.part & ~_WITHOUT_VECTOR,
-            unit.kind,
-            unit.tokens,
-            vector,
-            unit.days,
-            text=unit.text,
-        )
-        for unit, vector in ready
-    )
-    units.insert(connection, NAME, generation, rows)
 
 
 def missing(connection: Connection, generation: Generation, library: Library) -> list[str]:
     """Entries of the documents without units, and units of no entry."""
-    stored = {(seq, part & ~_WITHOUT_VECTOR) for seq, part in units.keys(connection, NAME, generation)}
+    stored = set(units.keys(connection, NAME, generation))
     wanted = set(entries_of(library))
     return [f"no unit of an entry of message {seq}" for seq, _ in sorted(wanted - stored)] + [
         f"a unit of message {seq} that is no entry of a document" for seq, _ in sorted(stored - wanted)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from zibaldone.text.words import content_words, terms
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up, title
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench, groups
-from zibaldone.views.topics.library import CURRENT, Key, Library, key_of
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Block, Document, Heading
 from zibaldone.views.topics.markdown.entry import Entry
 
@@ -17,9 +17,8 @@ _LONG = 5  # letters: of a shorter term, another that begins with it is another 
 
 
 def forget(library: Library, seqs: Iterable[int], workbench: Workbench) -> Library:
-    """Remove the entries that come from these messages alone; needs no model.
+    """Remove the entries that come from any of these messages; needs no model.
 
-    A merged entry is taken apart: its other parts are put back, so that no word of a forgotten message stays.
     What a forgotten entry had superseded is current again. Summaries and headings of the documents that
     change are made anew, and empty documents go. So are those of other documents that have a forgotten word:
     a split leaves headings over entries that they were not made of. A model may have put a forgotten message
@@ -29,7 +28,7 @@ def forget(library: Library, seqs: Iterable[int], workbench: Workbench) -> Libra
     work = Work(workbench, library)
     changed: dict[str, Document] = {}
     for document in library.everything():
-        left = document.map_entries(lambda entry: _left(entry, gone, work))
+        left = document.map_entries(lambda entry: _left(entry, gone))
         if left.body != document.body:
             changed[document.id] = left
     words = _lost(library, gone, changed)
@@ -47,36 +46,23 @@ def forget(library: Library, seqs: Iterable[int], workbench: Workbench) -> Libra
         library.with_documents(written, removed),
         current=current if current.body else Document(CURRENT),
         opened=library.opened if current.entries else None,
-        parts=dict(_parts_left(work.parts, gone)),
     )
 
 
-def _left(entry: Entry, gone: AbstractSet[int], work: Work) -> tuple[Entry, ...]:
-    marks = tuple(seq for seq in entry.superseded_by if seq not in gone)
-    if gone.isdisjoint(entry.sources):
-        if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
-            return (entry,)
-        return (_unmarked(entry, gone),)
-    rest = [
-        replace(_unmarked(part, gone), superseded_by=())
-        for part in work.parts.pop(key_of(entry), (entry,))
-        if gone.isdisjoint(part.sources)
-    ]
-    return tuple(replace(work.merge(group), superseded_by=marks) for group in groups(rest))
-
-
-def _unmarked(entry: Entry, gone: AbstractSet[int]) -> Entry:
-    return replace(
-        entry,
-        supersedes=tuple(seq for seq in entry.supersedes if seq not in gone),
-        superseded_by=tuple(seq for seq in entry.superseded_by if seq not in gone),
-    )
+def _left(entry: Entry, gone: AbstractSet[int]) -> tuple[Entry, ...]:
+    """The entry without marks of what is gone, or nothing."""
+    if not gone.isdisjoint(entry.sources):
+        return ()
+    if gone.isdisjoint(entry.superseded_by) and gone.isdisjoint(entry.supersedes):
+        return (entry,)
+    supersedes = tuple(seq for seq in entry.supersedes if seq not in gone)
+    by = tuple(seq for seq in entry.superseded_by if seq not in gone)
+    return (replace(entry, supersedes=supersedes, superseded_by=by),)
 
 
 def _lost(library: Library, gone: AbstractSet[int], changed: Mapping[str, Document]) -> dict[str, set[str]]:
     """Headings and summaries, by document, that hold a word which none of its remaining entries has."""
-    known = [*library.entries(), *(part for parts in library.parts.values() for part in parts)]
-    everywhere = _said(one for one in known if not gone.isdisjoint(one.sources))
+    everywhere = _said(one for one in library.entries() if not gone.isdisjoint(one.sources))
     lost_titles: dict[str, set[str]] = {}
     for doc_id, before in library.documents.items():
         left = _said(changed.get(doc_id, before).entries)
@@ -124,12 +110,3 @@ def _retitled(document: Document, stale: AbstractSet[str], work: Work) -> Docume
         else:
             body += section.body
     return document.with_body(body)
-
-
-def _parts_left(
-    parts: dict[Key, tuple[Entry, ...]], gone: AbstractSet[int]
-) -> Iterator[tuple[Key, tuple[Entry, ...]]]:
-    """Parts of merged entries without forgotten sources, their marks cleaned."""
-    for key, group in parts.items():
-        if gone.isdisjoint(key[0]):
-            yield key, tuple(_unmarked(one, gone) for one in group)

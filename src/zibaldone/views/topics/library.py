@@ -12,13 +12,6 @@ from zibaldone.views.topics.markdown.entry import Entry
 
 CURRENT = "CURRENT"
 
-Key = tuple[tuple[int, ...], str]  # an entry's sources and text: which it is, wherever it stands
-
-
-def key_of(entry: Entry) -> Key:
-    """Identity of an entry: sources and text; its marks and its place may change."""
-    return entry.sources, entry.text
-
 
 @dataclass(frozen=True, slots=True)
 class CatalogueLine:
@@ -36,17 +29,12 @@ class CatalogueLine:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Topic documents and CURRENT; never changed in place.
-
-    `parts` says of an entry that stands for several which entries these were, as they were: so a merge can be
-    undone when one of their messages is forgotten. An entry that is not there is its own only part.
-    """
+    """Topic documents and CURRENT; never changed in place."""
 
     documents: Mapping[str, Document] = field(default_factory=dict, hash=False)  # by id, ids rising
     current: Document = field(default_factory=lambda: Document(CURRENT))
     next_id: int = 1  # of the document made next; never given twice
     opened: datetime | None = None  # time of the message of CURRENT's first entry; None when it is empty
-    parts: Mapping[Key, tuple[Entry, ...]] = field(default_factory=dict, hash=False)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -64,14 +52,6 @@ class Library:
     def entries(self) -> Iterator[Entry]:
         for document in self.everything():
             yield from document.entries
-
-    def origins(self) -> Iterator[Entry]:
-        """All entries as they were extracted: standing ones, and the parts of merged ones."""
-        for entry in self.entries():
-            yield from self.parts_of(entry)
-
-    def parts_of(self, entry: Entry) -> tuple[Entry, ...]:
-        return self.parts.get(key_of(entry), (entry,))
 
     def catalogue(self) -> tuple[CatalogueLine, ...]:
         """Every document but CURRENT, by rising id."""

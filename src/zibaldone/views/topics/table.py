@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -17,9 +16,9 @@ from zibaldone.storage.schema import topic_documents, topic_parts, topic_states,
 from zibaldone.views import own_rows
 from zibaldone.views.base import Generation
 from zibaldone.views.own_rows import insert, key_of, of
-from zibaldone.views.topics.library import CURRENT, Key, Library
+from zibaldone.views.topics.library import CURRENT, Library
 from zibaldone.views.topics.markdown.document import Document, Event, parse_body, render_body
-from zibaldone.views.topics.markdown.entry import Entry, When, read_entry
+from zibaldone.views.topics.markdown.entry import When
 
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16}")
 _WHOSE = ("user", "generation")
@@ -35,17 +34,10 @@ def load(connection: Connection, generation: Generation) -> Library | None:
     rows = connection.execute(query.order_by(topic_documents.c.document))
     documents = [_document(row) for row in rows]
     current = next((one for one in documents if one.id == CURRENT), Document(CURRENT))
-    parts = connection.execute(select(topic_parts).where(of(topic_parts, generation)))
     return Library(
         current=current,
         next_id=state.next_id,
         opened=None if state.opened_us is None else from_us(state.opened_us),
-        parts={
-            (tuple(json.loads(row.sources)), row.text): tuple(
-                read_entry(line) for line in json.loads(row.parts)
-            )
-            for row in parts
-        },
     ).with_documents(one for one in documents if one.id != CURRENT)
 
 
@@ -78,12 +70,7 @@ def save(connection: Connection, generation: Generation, before: Library | None,
     gone = [doc_id for doc_id in old if doc_id not in rows]
     own_rows.remove(connection, topic_documents, generation, topic_documents.c.document, [*gone, *changed])
     insert(connection, topic_documents, [rows[doc_id] for doc_id in changed])
-    had: Mapping[Key, tuple[Entry, ...]] = before.parts if before else {}
-    differ = [key for key, parts in after.parts.items() if had.get(key) != parts]
-    lost = [key for key in had if key not in after.parts]
-    entries = [_digest(key) for key in (*lost, *differ)]
-    own_rows.remove(connection, topic_parts, generation, topic_parts.c.entry, entries)
-    insert(connection, topic_parts, [_parts_row(generation, key, after.parts[key]) for key in differ])
+    own_rows.drop(connection, generation, topic_parts)  # earlier versions kept words there
     connection.execute(delete(topic_states).where(of(topic_states, generation)))
     stored = [[value for name, value in row.items() if name not in _WHOSE] for row in rows.values()]
     made = blake2b(repr(stored).encode(), digest_size=8).hexdigest()
@@ -129,18 +116,3 @@ def _to_row(generation: Generation, document: Document) -> dict[str, Any]:
         "aux": "{}",
         "body": render_body(document.body),
     }
-
-
-def _parts_row(generation: Generation, key: Key, parts: Sequence[Entry]) -> dict[str, Any]:
-    sources, text = key
-    lines = [part.line for part in parts]
-    return key_of(generation) | {
-        "entry": _digest(key),
-        "sources": json.dumps(sources),
-        "text": text,
-        "parts": json.dumps(lines, ensure_ascii=False),
-    }
-
-
-def _digest(key: Key) -> str:
-    return blake2b(repr(key).encode(), digest_size=12).hexdigest()

@@ -16,7 +16,6 @@ from zibaldone import log
 from zibaldone.core import Message
 from zibaldone.core.validation import to_time
 from zibaldone.errors import ModelFailed
-from zibaldone.log import UserState
 from zibaldone.models.asker import Asker
 from zibaldone.models.base import Embedder, Tokenizer, Vectors, WordEmbedder
 from zibaldone.models.embedding import embed
@@ -58,7 +57,7 @@ from zibaldone.views.topics.retrieval import Readable, evidence_of
 from zibaldone.views.unit_cache import UnitCache
 from zibaldone.views.user_cache import UserCache
 
-_ANALYSIS = 10  # raise it when other documents would be made of the same log without a model
+_ANALYSIS = 11  # raise it when other documents would be made of the same log without a model
 _KINDS = ("documents", "entries")
 _MOST_USERS = 32  # whose libraries stay in memory
 _EMPTY = Library()
@@ -98,7 +97,6 @@ class TopicsView(RestingView):
         self._embedder, self._word_embedder, self._tokenizer = embedder, word_embedder, tokenizer
         self._asker, self._clock = asker, clock
         self._libraries: UserCache[tuple[str, Library]] = UserCache(_MOST_USERS)  # with their digests
-        self._workbenches: UserCache[Workbench] = UserCache(_MOST_USERS)
         self._readables: UserCache[Readable] = UserCache(_MOST_USERS)
         self._cache = UnitCache(
             NAME,
@@ -124,20 +122,17 @@ class TopicsView(RestingView):
             before = self._library(connection, basis.generation) if basis.generation else None
             held = table.digest(connection, basis.generation) if basis.generation else ""
             previous = self._previous(connection, basis.user, messages)
-            seqs = [message.seq for message in messages]
-            all_there = len(log.present(connection, basis.user, seqs)) == len(seqs)
-            as_of = log.state(connection, basis.user) if all_there else None
         library = before or Library()
-        with self._workbench_of(basis.user, as_of, patient=basis.patient) as workbench:
-            for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
-                part = list(run)
-                if are_edits:
-                    library = apply(library, part, workbench)
-                else:
-                    for message, entries in extracted(part, previous, workbench):
-                        library = add(library, message, entries, workbench)
-                previous |= {message.session: message for message in part}
-            return self._prepared(before, held, library, workbench)
+        workbench = self._workbench_of(basis.user, patient=basis.patient)
+        for are_edits, run in groupby(messages, key=lambda message: read(message) is not None):
+            part = list(run)
+            if are_edits:
+                library = apply(library, part, workbench)
+            else:
+                for message, entries in extracted(part, previous, workbench):
+                    library = add(library, message, entries, workbench)
+            previous |= {message.session: message for message in part}
+        return self._prepared(before, held, library, workbench)
 
     def commit(
         self,
@@ -146,7 +141,7 @@ class TopicsView(RestingView):
         seqs: Sequence[int],  # noqa: ARG002 - what was made of them is in `prepared`
         prepared: _PreparedLibrary,
     ) -> None:
-        """Store documents, parts of merged entries, and units of entries. Raises Stale."""
+        """Store documents, and units of their entries. Raises Stale."""
         if table.digest(connection, generation) != prepared.digest:
             raise Stale
         self._save(connection, generation, prepared)
@@ -198,7 +193,7 @@ class TopicsView(RestingView):
         return read_hybrid(ranked, self._asker, user=user)
 
     def forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
-        """Remove entries and merged parts, restore what they had superseded, renew summaries and headings."""
+        """Remove entries, restore what they had superseded, renew summaries and headings."""
         return self._forgotten(connection, user, seqs, save=True)
 
     def preview_forget(self, connection: Connection, user: str, seqs: Sequence[int]) -> tuple[Counted, ...]:
@@ -207,31 +202,24 @@ class TopicsView(RestingView):
     def refresh(self, database: Database, user: str, generation: Generation | None) -> None:  # noqa: ARG002
         with database.read(user) as connection:
             state = log.state(connection, user)
-        for cache in (self._readables, self._workbenches, self._libraries, self._cache):
+        for cache in (self._readables, self._libraries, self._cache):
             cache.drop(user, state)
 
     def housekeep(
         self, database: Database, generation: Generation, *, patient: bool = False
     ) -> tuple[Counted, ...]:
-        """Flush a CURRENT that has been open for too long, and embed entries that forgetting restored."""
+        """Flush a CURRENT that has been open for too long."""
         if generation.fingerprint != self.fingerprint:
             return ()
         with database.read(generation.user) as connection:
             before, held = self._library(connection, generation), table.digest(connection, generation)
-            as_of = log.state(connection, generation.user)
-            waiting = entry_units.waiting(connection, generation, self._embedder.dimension)
-        if waiting:
-            vectors = self._embed([unit.text for unit in waiting])
-            with database.write(generation.user) as connection:
-                entry_units.give_vectors(connection, generation, waiting, vectors)
-                log.touch(connection, generation.user)
         if before is None:
             return ()
-        with self._workbench_of(generation.user, as_of, patient=patient) as workbench:
-            flushed = flush_due(before, to_time(self._clock()), workbench)
-            if flushed is before:
-                return ()
-            prepared = self._prepared(before, held, flushed, workbench)
+        workbench = self._workbench_of(generation.user, patient=patient)
+        flushed = flush_due(before, to_time(self._clock()), workbench)
+        if flushed is before:
+            return ()
+        prepared = self._prepared(before, held, flushed, workbench)
         with database.write(generation.user) as connection:
             if table.digest(connection, generation) != held:
                 return ()  # somebody else went on from there: the next time
@@ -255,7 +243,7 @@ class TopicsView(RestingView):
         library = table.load(connection, generation)
         if library is None:
             return []
-        sources = sorted({seq for one in library.origins() for seq in one.sources})
+        sources = sorted({seq for one in library.entries() for seq in one.sources})
         known = log.present(connection, generation.user, sources)
         disagreements = [
             f"an entry of message {seq}, which is not in the log" for seq in sources if seq not in known
@@ -328,39 +316,18 @@ class TopicsView(RestingView):
         self._keep(connection, generation, made, batch.after)
 
     def _prepared(
-        self, before: Library | None, held: str, after: Library, workbench: Workbench | None
+        self, before: Library | None, held: str, after: Library, workbench: Workbench
     ) -> _PreparedLibrary:
-        """Compare two libraries, and make unit rows for the new entries; with a workbench, with vectors."""
+        """Compare two libraries, and make unit rows for the new entries."""
         known, left = entries_of(before), entries_of(after)
         new = {key: entry for key, entry in left.items() if key not in known}
         texts = [entry.text for entry in new.values()]
-        vectors = workbench.vectors(texts) if workbench and texts else None
-        rows = entry_units.rows_of(new, vectors, self._tokenizer, self._embedder.dimension)
+        rows = entry_units.rows_of(new, workbench.vectors(texts), self._tokenizer) if texts else []
         return _PreparedLibrary(before, held, after, [key for key in known if key not in left], rows)
 
-    @contextmanager
-    def _workbench_of(self, user: str, as_of: UserState | None, *, patient: bool) -> Iterator[Workbench]:
-        """Yield the user's workbench, which keeps vectors and token counts between batches; exclusive.
-
-        `as_of` is the state at which all its input was read; None: part of it has been forgotten, and nothing
-        is kept.
-        """
-        if self._asker.has_model:
-            yield Workbench(
-                self._embed,
-                self._tokenizer.count,
-                partial(self._asker.ask, user=user, patient=patient),
-                self.config,
-            )
-            return
-        workbench = self._workbenches.take(user) or Workbench(
-            self._embed, self._tokenizer.count, None, self.config
-        )
-        try:
-            yield workbench
-        finally:
-            if as_of is not None:
-                self._workbenches.put(user, workbench, as_of)
+    def _workbench_of(self, user: str, *, patient: bool) -> Workbench:
+        ask = partial(self._asker.ask, user=user, patient=patient) if self._asker.has_model else None
+        return Workbench(self._embed, self._tokenizer.count, ask, self.config)
 
     def _offline_workbench(self) -> Workbench:
         return Workbench(partial(embed, self._word_embedder), self._tokenizer.count, None, self.config)
@@ -381,12 +348,13 @@ class TopicsView(RestingView):
         before = table.load(connection, generation) or Library()
         after = forget(before, seqs, self._offline_workbench())
         if save and after is not before:
-            without = self._prepared(before, "", after, None)
             if after.documents or after.current.body:
                 table.save(connection, generation, before, after)
             else:
                 table.drop(connection, generation)
-            entry_units.replace(connection, generation, without.gone, without.units)
+            left = entries_of(after)
+            gone = [key for key in entries_of(before) if key not in left]
+            entry_units.replace(connection, generation, gone, ())
         (documents, entries), (documents_left, entries_left) = before.counts, after.counts
         return documents - documents_left, entries - entries_left
 

@@ -20,8 +20,8 @@ from zibaldone.views.topics.consolidate.rewriting import (
     rewrite_documents,
 )
 from zibaldone.views.topics.consolidate.summaries import logged, summed_up
-from zibaldone.views.topics.consolidate.workbench import Work, Workbench, sameness
-from zibaldone.views.topics.library import CURRENT, Library, key_of, order
+from zibaldone.views.topics.consolidate.workbench import Work, Workbench
+from zibaldone.views.topics.library import CURRENT, Library, order
 from zibaldone.views.topics.markdown.document import Document
 from zibaldone.views.topics.markdown.entry import Entry, When
 
@@ -65,8 +65,7 @@ def flush(library: Library, workbench: Workbench) -> Library:
         return library
     work = Work(workbench, library)
     shelf = _Flush(library, work)
-    entries = shelf.fold_known(work.folded(library.current.entries))
-    portions = rewrite_current(entries, work)
+    portions = rewrite_current(library.current.entries, work)
     shelf.carry_out(plan(portions, shelf.documents, work))
     shelf.tidy()
     return shelf.closed()
@@ -146,25 +145,7 @@ class _Flush:
             current=Document(CURRENT),
             opened=None,
             next_id=int(self.work.new_id().rpartition("-")[2]),
-            parts=self.work.parts,
         )
-
-    def fold_known(self, entries: Sequence[Entry]) -> list[Entry]:
-        """Merge entries that a document has already into the ones there; returns the others."""
-        left = {sameness(entry) or (str(n),): entry for n, entry in enumerate(entries)}
-        for document in list(self.documents.values()):
-            known = self.work.workbench.profile(document).by_sameness
-            changed = {
-                key_of(known[key]): self.work.merge([known[key], left.pop(key)])
-                for key in [key for key in left if key in known]
-            }
-            if changed:
-                body = [
-                    changed.get(key_of(one), one) if isinstance(one, Entry) else one for one in document.body
-                ]
-                self.documents[document.id] = document.with_body(body)
-                self.events.setdefault(document.id, _Event("updated"))
-        return list(left.values())
 
     def _rewrite(self, changes: Sequence[tuple[Document, Sequence[DraftBlock]]], event: str) -> None:
         for rewritten, summary in rewrite_documents(changes, self.work):

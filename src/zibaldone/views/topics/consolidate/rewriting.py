@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import regex
 
-from zibaldone.models.base import Vectors
 from zibaldone.models.dividing import ask_in_parts
-from zibaldone.search.clustering import unit
 from zibaldone.text.faithfulness import SourceTexts, names_and_numbers
 from zibaldone.text.words import as_written, terms
 from zibaldone.views.topics.consolidate.summaries import title
@@ -31,10 +29,8 @@ from zibaldone.views.topics.tasks import (
     shown_sections,
 )
 
-_REACH = 2.0  # messages over which the context of an entry fades
 _LEAST_SHOWN, _MOST_SHOWN = 8, 32  # old entries of a document; between them, the nearest of each new one
 _MOST_SHOWN_MERGED = 16  # of a document that two became
-_TOGETHER = 4  # entries of a message that still have one subject
 _VALUE_ALONE = 1  # content words beside a value, in what says no more than that
 _NUMBER = regex.compile(r"\p{N}")
 _BATCH = 1.5  # of split_tokens: a CURRENT beyond this is shown to a model in parts
@@ -49,7 +45,7 @@ class DraftBlock:
 
 
 def rewrite_current(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:
-    """RewriteCurrent (line 14): entries in blocks, duplicates merged before; a model marks contradictions."""
+    """RewriteCurrent (line 14): entries in blocks; a model marks contradictions."""
     if not work.has_model:
         return grouped(entries, work)
     sizes = [work.tokens([entry]) for entry in entries]
@@ -61,10 +57,9 @@ def grouped(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:
     """Blocks by similarity, in the order of each one's first entry."""
     if not entries:
         return []
-    vectors = work.centred(_in_context(entries, work))
+    vectors = work.centred(work.workbench.vectors([entry.text for entry in entries]))
     sizes = work.workbench.tokens([entry.text for entry in entries])
     groups = cluster(vectors, sizes, work.settings.group_similarity, work.settings.split_tokens / 2)
-    groups = _without_lone(groups, vectors, sizes, work)
     blocks = [tuple(entries[row] for row in group) for group in groups]
     return [DraftBlock(title(block, work), block) for block in blocks]
 
@@ -172,20 +167,18 @@ def _nearest(old: Sequence[Entry], new: Sequence[Entry], headings: Sequence[str]
 
 
 def inserted(document: Document, portions: Sequence[DraftBlock], work: Work, name: str = "") -> Document:
-    """Insert each portion below the most similar heading, or a new one; a lone entry below the title.
+    """Insert each portion below its heading; a lone entry whose heading is new, below the title.
 
     `name` is the title that was planned for a new document.
     """
-    if not document.entries:
-        name = name or _name(portions, work)
-        lone = [DraftBlock(name, block.entries) for block in portions if len(block.entries) == 1]
-        placed = [*lone, *(block for block in portions if len(block.entries) > 1)]
-        return document.with_body(body_of(name, placed))
-    for portion in portions:
-        heading = _place(portions_of(document), portion, document.title, work)
-        placed = [*portions_of(document), DraftBlock(heading, portion.entries)]
-        document = document.with_body(body_of(document.title, placed))
-    return document
+    name = document.title if document.entries else name or _name(portions, work)
+    there = portions_of(document)
+    headings = {block.title for block in there}
+    placed = [
+        block if len(block.entries) > 1 or block.title in headings else DraftBlock(name, block.entries)
+        for block in portions
+    ]
+    return document.with_body(body_of(name, [*there, *placed]))
 
 
 def portions_of(document: Document) -> list[DraftBlock]:
@@ -291,69 +284,10 @@ def body_of(name: str, portions: Iterable[DraftBlock]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _without_lone(
-    groups: list[list[int]], vectors: Vectors, sizes: Sequence[int], work: Work
-) -> list[list[int]]:
-    """Move single entries to the most similar group, if they are half as similar as its members must be.
-
-    A heading for each would tell little.
-    """
-    lone = [group[0] for group in groups if len(group) == 1]
-    several = [list(group) for group in groups if len(group) > 1]
-    if not lone or not several:
-        return groups
-    likeness = vectors[lone] @ unit(np.stack([vectors[group].sum(axis=0) for group in several])).T
-    filled = [sum(sizes[row] for row in group) for group in several]
-    for place, row in enumerate(lone):
-        best = int(likeness[place].argmax())
-        fits = filled[best] + sizes[row] <= work.settings.split_tokens / 2
-        if fits and likeness[place, best] >= work.settings.group_similarity / 2:
-            several[best].append(row)
-            filled[best] += sizes[row]
-        else:
-            several.append([row])
-    return sorted(sorted(group) for group in several)
-
-
-def _in_context(entries: Sequence[Entry], work: Work) -> Vectors:
-    """(n, d) each entry's vector, averaged with those of messages around it: short turns say little.
-
-    The more entries a message has, the less they have to do with each other: lines of a list stand alone.
-    """
-    rows = work.workbench.vectors([entry.text for entry in entries])
-    seqs = np.array([entry.last for entry in entries])
-    messages, place, sizes = np.unique(seqs, return_inverse=True, return_counts=True)
-    means = np.zeros((len(messages), rows.shape[1]), dtype=np.float32)
-    np.add.at(means, place, rows)
-    means /= sizes[:, None]
-    near = np.exp(-np.abs(messages[:, None] - messages[None, :]) / _REACH)
-    near /= near.sum(axis=1, keepdims=True)
-    around = np.asarray(near @ means, dtype=np.float32)[place]
-    share = np.minimum(1, _TOGETHER / sizes[place]).astype(np.float32)[:, None]
-    return np.asarray((rows + share * around) / (1 + share), dtype=np.float32)
-
-
 def _name(portions: Sequence[DraftBlock], work: Work) -> str:
     if len(portions) == 1:
         return portions[0].title
     return title([entry for portion in portions for entry in portion.entries], work)
-
-
-def _place(placed: Sequence[DraftBlock], portion: DraftBlock, name: str, work: Work) -> str:
-    """The heading for a portion; `name`, the document's title, is that of a lone entry like no other."""
-    headings = list(dict.fromkeys(one.title for one in placed))
-    if portion.title in headings:
-        return portion.title
-    below = [
-        [entry for one in placed if one.title == heading for entry in one.entries] for heading in headings
-    ]
-    centres = work.centres([portion.entries, *below])
-    likeness = centres[1:] @ centres[0]
-    best = int(likeness.argmax())
-    several = len(portion.entries) > 1
-    if likeness[best] >= work.settings.group_similarity / (1 if several else 2):
-        return headings[best]
-    return portion.title if several else name
 
 
 def _rewritten(entries: Sequence[Entry], work: Work) -> list[DraftBlock]:

@@ -1,10 +1,9 @@
-"""Shared tools of consolidation: clusters, duplicates, settings, vectors, token counts, and the model."""
+"""Shared tools of consolidation: clusters, settings, vectors, token counts, and the model."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -17,11 +16,11 @@ from zibaldone.models.dividing import Asks
 from zibaldone.models.task import Task
 from zibaldone.search.clustering import agglomerate, unit
 from zibaldone.text.purgeable_cache import remembered
-from zibaldone.text.words import terms, words
+from zibaldone.text.words import terms
 from zibaldone.views.topics.config import Consolidation
-from zibaldone.views.topics.library import Key, Library, key_of
-from zibaldone.views.topics.markdown.document import Block, Document
-from zibaldone.views.topics.markdown.entry import Entry, merged
+from zibaldone.views.topics.library import Library
+from zibaldone.views.topics.markdown.document import Document
+from zibaldone.views.topics.markdown.entry import Entry
 
 T = TypeVar("T")
 _AT_ONCE = 2_000  # rows that are compared with each other
@@ -58,44 +57,13 @@ def bundles(things: Iterable[T], sizes: Iterable[int], limit: float) -> Iterator
         yield some
 
 
-Sameness = tuple[str, ...]
-
-
-def sameness(entry: Entry) -> Sameness:
-    """Key of duplicates among current entries: the speaker, the day, and the words; () matches nothing."""
-    spoken = words(entry.text)
-    if not spoken or not entry.current:
-        return ()
-    return (entry.source or "", entry.time.text if entry.time else "", *spoken)
-
-
-def groups(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Entries with duplicates grouped together, in the order of each group's newest."""
-    grouped: dict[Sameness, list[Entry]] = {}
-    for number, entry in enumerate(entries):
-        key = sameness(entry) or (str(number),)
-        group = grouped.pop(key, [])
-        grouped[key] = [*group, entry]
-    return list(grouped.values())
-
-
 R = TypeVar("R", bound=BaseModel)
 _FEW = 20  # entries before which the mean of all is not trusted
 _REMEMBERED = 50_000  # texts whose vectors are kept
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentProfile:
-    """Statistics of a document, as a function of its body."""
-
-    total: Vectors  # (d,) sum of its entries' vectors
-    entries: int
-    by_sameness: Mapping[Sameness, Entry]  # current entries by what makes them duplicates
-    terms: Counter[str]  # in how many of its entries each occurs
-
-
 class Workbench:
-    """Caches of one user, kept from step to step; not to be shared among threads.
+    """Settings, models, and vectors of the texts of one batch; not to be shared among threads.
 
     `embed` gives (n, d) unit rows and raises ModelFailed; `ask` answers a task, None is no model.
     """
@@ -110,7 +78,6 @@ class Workbench:
         self.count, self.settings = count, settings or Consolidation()
         self._embed, self._ask, self.has_model = embed, ask, ask is not None
         self._vectors: dict[str, Vectors] = {}
-        self._profiles: dict[str, tuple[tuple[Block, ...], DocumentProfile]] = {}  # by id
 
     def ask(self, task: Task[R]) -> TaskAnswer[R]:
         """Ask the model, which there has to be."""
@@ -134,29 +101,13 @@ class Workbench:
     def tokens(self, lines: Sequence[str]) -> list[int]:
         return [tokens + 1 for tokens in self.count(lines)]
 
-    def profile(self, document: Document) -> DocumentProfile:
-        """Statistics of a document, computed once for each body."""
-        held = self._profiles.get(document.id)
-        if held is not None and held[0] is document.body:
-            return held[1]
-        current = [entry for entry in document.entries if entry.current]
-        made = DocumentProfile(
-            self.total(document.entries),
-            len(document.entries),
-            {key: entry for entry in current if (key := sameness(entry))},
-            Counter(term for entry in document.entries for term in terms_of(entry.text)),
-        )
-        self._profiles[document.id] = (document.body, made)
-        return made
-
 
 class Work:
-    """One step: the workbench, and the parts of the entries that the step merges."""
+    """One step: the workbench, unused ids, and statistics of what this user says."""
 
     def __init__(self, workbench: Workbench, library: Library) -> None:
         self.workbench, self.settings = workbench, workbench.settings
         self.ask, self.has_model = workbench.ask, workbench.has_model
-        self.parts: dict[Key, tuple[Entry, ...]] = dict(library.parts)
         self.df: Counter[str] = Counter()  # in how many entries of this user each term occurs
         self.entries = 0
         self._mean: Vectors | None = None  # (d,) what all that this user says has in common
@@ -165,35 +116,18 @@ class Work:
     def new_id(self) -> str:
         return next(self._ids)
 
-    def merge(self, entries: Sequence[Entry]) -> Entry:
-        """Merge entries into one with the words of the newest, and remember its parts."""
-        if len(entries) == 1:
-            return entries[0]
-        whole = merged(entries)
-        parts = tuple(part for entry in entries for part in self.parts.get(key_of(entry), (entry,)))
-        for entry in entries:
-            self.parts.pop(key_of(entry), None)
-        self.parts[key_of(whole)] = parts
-        return whole
-
-    def folded(self, entries: Sequence[Entry]) -> list[Entry]:
-        return [self.merge(group) for group in groups(entries)]
-
     def tokens(self, entries: Sequence[Entry]) -> int:
         """Tokens of the entries' texts, without metadata."""
         return sum(self.workbench.tokens([entry.text for entry in entries]))
 
     def survey(self, documents: Iterable[Document], entries: Sequence[Entry]) -> None:
         """Take term statistics for titles and summaries, and the mean vector, from these."""
-        total = self.workbench.total(entries)
-        for document in documents:
-            profile = self.workbench.profile(document)
-            self.df.update(profile.terms)
-            self.entries += profile.entries
-            total = total + profile.total
-        for entry in entries:
-            self.df.update(terms_of(entry.text))
-        self.entries += len(entries)
+        total: Vectors = np.zeros(1, dtype=np.float32)
+        for some in (*(document.entries for document in documents), entries):
+            total = total + self.workbench.total(some) if some else total
+            self.entries += len(some)
+            for entry in some:
+                self.df.update(terms_of(entry.text))
         self._mean = np.asarray(total / (self.entries + _FEW), dtype=np.float32)
 
     def centred(self, rows: Vectors, counts: npt.ArrayLike | None = None) -> Vectors:

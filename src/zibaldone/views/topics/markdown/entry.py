@@ -174,24 +174,6 @@ class Entry:
         return f"{signature} {self.text}".strip(" ")
 
 
-def merged(entries: Sequence[Entry]) -> Entry:
-    """Merge entries that say the same: fields of the most recent one, sources of all.
-
-    What superseded one of them superseded the merged entry only if it superseded all.
-    """
-    holds = max(entries, key=lambda entry: entry.recency)
-    seqs = [seq for entry in entries for seq in (entry.first, entry.last) if seq]
-    gone = all(entry.superseded_by for entry in entries)
-    return replace(
-        holds,
-        first=min(seqs, default=0),
-        last=max(seqs, default=0),
-        sources=tuple(seq for entry in entries for seq in entry.sources),
-        supersedes=tuple(seq for entry in entries for seq in entry.supersedes),
-        superseded_by=tuple(seq for entry in entries for seq in entry.superseded_by) if gone else (),
-    )
-
-
 def superseding(newer: Entry, older: Entry) -> tuple[Entry, Entry]:
     """Both entries, marked: the newer supersedes the older."""
     return (

@@ -124,7 +124,6 @@ class ToolAnswer:
 
     parts: list[str] = field(default_factory=list)
     lines: list[tuple[str, set[int]]] = field(default_factory=list)  # (document, numbers of its lines)
-    listed: set[str] | None = None  # documents of a page of the catalogue
     where: str = ""  # the heading under which lines were shown last
 
     @property
@@ -231,7 +230,7 @@ class Toolset:
         for index in held:
             summary = shortened(index.document.summary or index.document.title)
             parts.append(f"{index.document.id} ({len(index.lines)} lines): {summary}")
-        return ToolAnswer(parts, listed={one.document.id for one in held})
+        return ToolAnswer(parts)
 
     def _read(self, given: ReadLines) -> ToolAnswer:
         """Lines of one document, both ends included; at most 100."""

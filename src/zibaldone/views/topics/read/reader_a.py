@@ -9,7 +9,7 @@ from datetime import date
 from zibaldone.errors import InvalidInput
 from zibaldone.models.asker import Asker, TaskAnswer
 from zibaldone.models.base import Tokenizer
-from zibaldone.views.topics.read.agent_tools import ToolAnswer, Toolset
+from zibaldone.views.topics.read.agent_tools import Toolset
 from zibaldone.views.topics.read.ranking import EntryHit, RankedEntries, ReadingResult, falling, ordered
 from zibaldone.views.topics.read.reader_h import MOST_FOUND, catalogue, likeliest, offline, partitions
 from zibaldone.views.topics.tasks import MOST_CALLS, AgentMove, Call, Called, Round, SearchMemory
@@ -21,27 +21,15 @@ _MIN_RETRIEVAL_TOKENS = 500  # of entries found: with fewer the fallback adds
 _FALLBACK_TOPK = 5  # heading blocks
 _CATALOGUE = 60  # documents shown at the start, the likeliest; list_docs shows the rest
 _TIMEOUT_S = 30.0  # for each round
-_IDLE = 2  # rounds without anything new, one behind the other, after which there is nothing to wait for
+_BAD = 2  # answers behind each other that could not be used
 
 
 @dataclass(slots=True)
 class _Seen:
-    """Lines and documents that the tools have shown so far."""
+    """Lines that the tools have shown so far, by document, and the tokens of all answers."""
 
     lines: dict[str, set[int]] = field(default_factory=dict)
-    documents: set[str] = field(default_factory=set)  # in the catalogue, or listed
     tokens: int = 0
-
-    def take(self, answer: ToolAnswer) -> bool:
-        """Note what an answer shows; returns True if any of it is new."""
-        listed = answer.listed or set()
-        new = not listed <= self.documents
-        self.documents |= listed
-        for doc_id, numbers in answer.lines:
-            held = self.lines.setdefault(doc_id, set())
-            new = new or not numbers <= held
-            held |= numbers
-        return new
 
 
 def read_agentic(
@@ -67,29 +55,25 @@ class _AgentSearch:
         self._calls = 0
         self._note = ""
         self._catalogue = catalogue(ranked.index, likeliest(ranked)[:_CATALOGUE])
-        self._seen.documents.update(document.id for document in self._catalogue)
 
     def run(self) -> ReadingResult:
         last = AgentMove()
-        idle = bad = 0
-        while len(self._rounds) < _MAX_ITERATIONS and idle < _IDLE:
+        bad = 0
+        while len(self._rounds) < _MAX_ITERATIONS and self._seen.tokens < _EVIDENCE_TOKENS:
             answer = self._ask()
             self._calls += answer.calls
             if answer.degraded:
                 self._note = answer.degraded
                 bad += 1
                 # Asked twice, it gave no usable answer: that costs a round. Else it cannot be asked at all.
-                if answer.calls < 2 or bad == _IDLE:
+                if answer.calls < 2 or bad == _BAD:
                     break
                 self._rounds.append(Round(remark=f"this answer could not be used: {answer.degraded}"))
                 continue
             last, bad = answer.result, 0
             if last.done:
                 break
-            new, useful = self._play(last)
-            idle = 0 if new or not useful else idle + 1
-            if self._seen.tokens >= _EVIDENCE_TOKENS:
-                break
+            self._play(last)
         return self._reading(last)
 
     def _ask(self) -> TaskAnswer[AgentMove]:
@@ -104,33 +88,29 @@ class _AgentSearch:
         )
         return self._asker.ask(task, user=self._user, timeout_s=_TIMEOUT_S)
 
-    def _play(self, move: AgentMove) -> tuple[bool, bool]:
-        """ExecuteTools, line 10: run the move's tool calls and record the round.
-
-        Returns (showed anything new, counts as idle if it did not). A round of invalid calls is not idle.
-        """
-        called = []
-        new = may_be_idle = False
-        for call in move.tool_calls[:MOST_CALLS]:
-            text, is_new, is_valid = self._call(call)
-            new, may_be_idle = new or is_new, may_be_idle or is_valid
-            called.append(Called(name=call.name, arguments=call.arguments, answer=text))
+    def _play(self, move: AgentMove) -> None:
+        """ExecuteTools, line 10: run the move's tool calls and record the round."""
+        called = [
+            Called(name=call.name, arguments=call.arguments, answer=self._call(call))
+            for call in move.tool_calls[:MOST_CALLS]
+        ]
         remark = ""
         if not move.tool_calls:
-            remark, may_be_idle = "no tool was called: call tools, or finish with done", True
+            remark = "no tool was called: call tools, or finish with done"
         elif len(move.tool_calls) > MOST_CALLS:
             remark = f"only the first {MOST_CALLS} calls were made"
         self._rounds.append(Round(calls=called, remark=remark))
-        return new, may_be_idle
 
-    def _call(self, call: Call) -> tuple[str, bool, bool]:
-        """(text of the answer, shows anything new, call was valid)."""
+    def _call(self, call: Call) -> str:
+        """Text of the answer, which is noted as seen."""
         try:
             answer = self._tools.invoke(call.name, call.arguments)
         except InvalidInput as error:
-            return f"error: {error}", False, False
+            return f"error: {error}"
         self._seen.tokens += self._tokenizer.count([answer.text])[0]
-        return answer.text, self._seen.take(answer), True
+        for doc_id, numbers in answer.lines:
+            self._seen.lines.setdefault(doc_id, set()).update(numbers)
+        return answer.text
 
     def _reading(self, last: AgentMove) -> ReadingResult:
         tiers = [self._hits(rows, "picked") for rows in self._chosen(last)]
