@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import typer
-import yaml
 from openai import OpenAI
 from typer.testing import CliRunner
 
@@ -148,8 +147,8 @@ def test_each_benchmark_is_taken(words, monkeypatch):
 
 
 def test_each_configuration_is_read_by_its_programs():
-    """Blocks of TOML, JSON and YAML are such, whatever stands in them."""
-    readers = {"toml": tomllib.loads, "json": json.loads, "yaml": yaml.safe_load}
+    """Blocks of TOML and JSON are such, whatever stands in them."""
+    readers = {"toml": tomllib.loads, "json": json.loads}
     blocks = [block for text in PAGES.values() for block in FENCE.findall(text) if block[0] in readers]
     assert {kind for kind, _ in blocks} == set(readers)
     assert all(isinstance(readers[kind](block), dict) for kind, block in blocks)

@@ -313,30 +313,30 @@ def test_python_is_started_in_one_place():
 # The most lines that each package may have: `.` is the modules at the root, `views` those that all views
 # share. A commit that takes lines away lowers its number; one that raises a number says why.
 CEILINGS = {
-    ".": 370,
-    "adapters": 1_660,
-    "api": 3_935,
-    "cli": 3_778,
-    "core": 929,
-    "engine": 3_832,
-    "importers": 3_414,
-    "log": 2_401,
-    "models": 2_424,
-    "recall": 1_768,
-    "search": 2_680,
-    "server": 8_447,
-    "storage": 4_422,
-    "testing": 490,
-    "text": 1_943,
-    "views": 1_834,
+    ".": 264,
+    "adapters": 1_494,
+    "api": 3_774,
+    "cli": 3_480,
+    "core": 911,
+    "engine": 3_494,
+    "importers": 3_085,
+    "log": 2_348,
+    "models": 2_354,
+    "recall": 1_692,
+    "search": 2_274,
+    "server": 7_466,
+    "storage": 4_242,
+    "testing": 237,
+    "text": 1_842,
+    "views": 1_803,
     "views/chunks": 2_791,
-    "views/hierarchy": 3_001,
-    "views/kvcache": 4_421,
+    "views/hierarchy": 2_877,
+    "views/kvcache": 3_612,
     "views/messages": 212,
-    "views/notes": 1_922,
-    "views/topics": 4_914,
+    "views/notes": 1_914,
+    "views/topics": 4_583,
 }
-TESTS_CEILING = 41_866
+TESTS_CEILING = 41_212
 
 
 def lines_in(path: Path) -> int:

@@ -57,11 +57,11 @@ def test_what_is_missed_is_said(shown):
     answers, output = shown
     missed = [answer.question.question for answer in answers if not answer.right]
     assert 0 < len(missed) < len(HARD.intersection(answer.question.question for answer in answers))
-    questions, end = output.split(" of 10")
+    questions, end = output.split("Something changes")
     for block in re.split(r"\n\d+\. ", questions)[1:]:
         assert ("misses: " in block) == block.startswith(tuple(missed)), block
     assert all(question in end for question in missed)
-    assert questions.endswith(f"\n{len(answers) - len(missed)}")
+    assert f"{len(answers) - len(missed)} of 10" in end
 
 
 def test_a_second_run_in_the_same_folder_finds_the_same(folder, shown):
@@ -73,10 +73,13 @@ def test_a_second_run_in_the_same_folder_finds_the_same(folder, shown):
 
 
 def test_output_cites_and_explains(shown):
-    """In 100 columns: dates, what always holds, what is next."""
+    """In 100 columns: dates, what always holds, what no longer does, a dry run, what is next."""
     answers, output = shown
     assert all(answer.recall.tokens <= demo.BUDGET_TOKENS for answer in answers)
     assert max(len(line) for line in output.splitlines()) <= 100
-    assert "Thu 20 Feb 2025" in output
+    assert "Thu 20 Feb" in output
     assert re.search(r"Always known:\s+- .*hazelnuts", output)
+    change = " ".join(output.partition("Something changes")[2].partition("Forget")[0].split())
+    assert "no longer holds, since Tue 8 Apr 2025: “My boss is Saskia now" in change
+    assert "would forget 10 messages" in output
     assert output.rstrip().endswith(show.NEXT)

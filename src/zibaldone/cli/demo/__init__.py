@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from datetime import UTC, datetime
 from importlib.resources import as_file
 from pathlib import Path
 
@@ -18,8 +19,21 @@ from rich.console import Console
 from zibaldone.api.memory import Memory
 from zibaldone.cli.demo import show
 from zibaldone.cli.demo.sample import CONVERSATION, NOW, USER, DemoAnswer, questions
+from zibaldone.core import Message
+from zibaldone.recall.result import Recall
 
 BUDGET_TOKENS = 300
+# Said in the demo and forgotten again: something that was so is so no longer.
+CHANGE = Message(
+    "My boss is Saskia now, Ruud moved to Groningen.",
+    name="Leonie",
+    time=datetime(2025, 4, 8, 9, tzinfo=UTC),
+    session="33",
+    id="change",
+)
+AFTER_CHANGE = "Who is my boss?"
+CHANGE_TOKENS = 180
+FORGET_SESSION = "27"  # a sick cat: something that somebody may not want to be kept
 
 
 def run(console: Console, folder: Path | None = None) -> list[DemoAnswer]:
@@ -46,5 +60,15 @@ def run(console: Console, folder: Path | None = None) -> list[DemoAnswer]:
             phrases = {seqs[given]: phrase for given, phrase in question.evidence.items()}
             answers.append(DemoAnswer(question, recall, phrases, ms))
             show.recalled(console, number, answers[-1], full_tokens)
-        show.closing(console, answers)
+        show.changed(console, CHANGE, _change(memory))
+        show.closing(console, answers, memory.forget(user=USER, session=FORGET_SESSION, dry_run=True))
     return answers
+
+
+def _change(memory: Memory) -> Recall:
+    """Recall after the change, and forget that again, so that the demo can be run again."""
+    (stored,) = memory.add(CHANGE, user=USER)
+    memory.maintain(user=USER)
+    recall = memory.recall(AFTER_CHANGE, user=USER, budget_tokens=CHANGE_TOKENS, now=NOW)
+    memory.forget(user=USER, seqs=[stored.seq])
+    return recall

@@ -9,7 +9,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from zibaldone.cli.demo.sample import DemoAnswer
+from zibaldone.cli.showing import receipt_summary
 from zibaldone.core import Message
+from zibaldone.engine.forgetting import Receipt
+from zibaldone.recall.result import Recall
 from zibaldone.text.rendering import line
 
 NEXT = """\
@@ -61,10 +64,23 @@ def recalled(console: Console, number: int, answer: DemoAnswer, full_tokens: int
         console.print(Padding(Text(f"misses: {what}", style="red"), (0, 0, 0, 2)))
 
 
-def closing(console: Console, answers: Sequence[DemoAnswer]) -> None:
-    """Print the figures, and what to do next."""
+def changed(console: Console, change: Message, recall: Recall) -> None:
+    """Print what a new message does to what was said before: the recalled text, as a prompt gets it."""
+    console.print()
+    console.rule("[bold]Something changes[/]", align="left")
+    console.print(Text(f"New: {line(change.speaker, change.content)}\n{recall.query}"))
+    text = Text(recall.text, style="dim")
+    text.highlight_regex(r"\[no longer holds[^\]]*\]", style="bold red not dim")
+    console.print(Padding(text, (0, 0, 0, 2)))
+
+
+def closing(console: Console, answers: Sequence[DemoAnswer], receipt: Receipt) -> None:
+    """Print a dry run of forgetting, the figures, and what to do next."""
+    console.print()
+    console.rule("[bold]Forget[/]", align="left")
+    console.print(f"A session about a sick cat, a dry run: {receipt_summary(receipt)}.\n", highlight=False)
     right = sum(answer.right for answer in answers)
-    console.print(f"\n[bold]{right} of {len(answers)}[/] questions got all that they need.", highlight=False)
+    console.print(f"[bold]{right} of {len(answers)}[/] questions got all that they need.", highlight=False)
     for answer in answers:
         if not answer.right:
             console.print(Text(f"misses: {answer.question.question}", style="red"))
