@@ -316,7 +316,7 @@ CEILINGS = {
     ".": 264,
     "adapters": 1_494,
     "api": 3_774,
-    "cli": 3_480,
+    "cli": 3_520,
     "core": 911,
     "engine": 3_494,
     "importers": 3_085,
@@ -336,7 +336,7 @@ CEILINGS = {
     "views/notes": 1_914,
     "views/topics": 4_583,
 }
-TESTS_CEILING = 41_212
+TESTS_CEILING = 41_214
 
 
 def lines_in(path: Path) -> int:
