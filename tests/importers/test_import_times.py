@@ -46,3 +46,14 @@ def test_a_recall_never_shows_the_day_of_the_import(tmp_path):
         memory.user("ann").export(path=tmp_path / "out.jsonl")
     found = [m.is_dated for talk in read_file(tmp_path / "out.jsonl") for m in talk.messages]
     assert found == [False, False, False, True]
+
+
+def test_a_time_is_found_across_what_is_read_together(read):
+    """The first messages of a session without a time have that of the one behind, wherever a piece ends."""
+    said = [{"role": "user", "content": str(n), "session": "1", "time": MORNING} for n in range(998)]
+    late = [{"role": "user", "content": "x", "session": "2"} for _ in range(4)]
+    lines = [*said, *late, {"role": "user", "content": "y", "session": "2", "time": NOON}]
+    messages = [
+        m for talk in read("\n".join(map(json.dumps, lines))) for m in talk.messages if m.session == "2"
+    ]
+    assert [message.time and message.time.isoformat() for message in messages] == [NOON] * 5

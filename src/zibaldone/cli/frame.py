@@ -216,7 +216,10 @@ def _argument(operation: Operation, part: Parameter) -> Argument:
     default = operation.cli.defaults.get(part.name, part.default)
     is_required = default is REQUIRED or part.name in operation.any_of
     kind = _TYPES.get(part.kind, str)
-    declared: dict[str, Any] = {"help": part.help}
+    is_list = part.kind in ("texts", "choices", "seqs", "paths")
+    is_open = part.help.endswith("...")
+    more = " (repeatable)" if is_list and not is_open else ""
+    declared: dict[str, Any] = {"help": f"{part.help[:-1]}{more}." if more else part.help}
     if part.kind == "folder":
         declared["parser"] = given_path
     if not part.passed and part.least is not None:  # others are checked by the method, which says it better

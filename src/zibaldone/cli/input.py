@@ -81,16 +81,19 @@ def check_user(opened: Memory, user: str | None) -> None:
 
 
 def whole_session(opened: Memory, user: str, name: str | None) -> str | None:
-    """A session by its name, or by how that begins, where it is one session's alone.
+    """A session by its name, or by how its name or its title begins, where that is one session's alone.
 
     Raises UnknownName, which names what might be meant.
     """
     if name is None or not name:
         return name
-    names = [session.session for session in opened.user(user).sessions()]
+    held = opened.user(user).sessions()
+    names = [session.session for session in held]
     if name in names:
         return name
-    meant = [session for session in names if session.startswith(name)]
+    meant = [session for session in names if session.startswith(name)] or [
+        session.session for session in held if session.title.casefold().startswith(name.casefold())
+    ]
     if len(meant) == 1:
         return meant[0]
     if meant:

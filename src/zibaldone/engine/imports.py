@@ -76,7 +76,7 @@ def import_source(
 
 
 def _parts(reading: ImportReading, user: str | None, done: _Tally) -> Iterator[tuple[str, list[Message]]]:
-    """Yield (user, messages) of whole conversations, as many as are stored together."""
+    """Yield (user, messages) of conversations, as many as are stored together."""
     waiting: dict[str, list[Message]] = {}
     size = 0
     for part in reading.assigned(user):

@@ -14,7 +14,7 @@ from zibaldone.core import CORRECTS, OWNERS_WORDS, TIME_KNOWN, Message
 from zibaldone.core.validation import key, keys, shown
 from zibaldone.errors import InvalidImport, InvalidInput
 from zibaldone.importers import Importer, get, names, recognise
-from zibaldone.importers.base import Branches, Conversation, DateOrder, NotImported, OfUser
+from zibaldone.importers.base import Branches, Conversation, DateOrder, Item, NotImported, OfUser
 from zibaldone.importers.files import each
 from zibaldone.importers.source import ImportSource
 
@@ -76,7 +76,11 @@ class ImportReading:
         known: dict[str | None, dict[str, datetime]] = {}
         ids: dict[tuple[str | None, str | None], int] = {}  # what the first message of each says
         items = each((self.source,), self.importer.read)
-        while piece := list(islice(items, PIECE_MESSAGES)):
+        late: list[Item] = []  # messages without a time wait for those behind them, which may have one
+        while piece := [*late, *islice(items, PIECE_MESSAGES)]:
+            late = []
+            while len(piece) > PIECE_MESSAGES // 2 and len(late) < PIECE_MESSAGES and _is_untimed(piece[-1]):
+                late.insert(0, piece.pop())
             by_user: dict[str | None, list[Message]] = {}
             refused: list[NotImported] = []
             for item in piece:
@@ -84,7 +88,7 @@ class ImportReading:
                     refused.append(item)
                     continue
                 user, message = (item.user, item.message) if isinstance(item, OfUser) else (None, item)
-                content = hash(message.content)
+                content = hash((message.role, message.content))
                 if len(ids) < _MOST_IDS and ids.setdefault((user, message.id), content) != content:
                     why = f"a message with the id of another: {message.id!r}"
                     refused.append(NotImported(self.source.label, why))
@@ -183,6 +187,11 @@ def as_error(refused: NotImported) -> InvalidImport:
     """Turn a refusal into the error to raise."""
     sentence = f"{refused.where}: {refused.why}" if refused.where else refused.why
     return InvalidImport(sentence, where=refused.where, why=refused.why)
+
+
+def _is_untimed(item: Item) -> bool:
+    message = item.message if isinstance(item, OfUser) else item
+    return isinstance(message, Message) and message.time is None
 
 
 def timed(messages: Sequence[Message], known: dict[str, datetime] | None = None) -> tuple[Message, ...]:

@@ -1,5 +1,7 @@
 """Forgetting reaches rows, token ids, boxes and bytes, and what was made in sight of the message."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from kv_rig import (
@@ -143,3 +145,14 @@ def test_a_pool_of_another_model_is_overwritten_too(tmp_path):
     with Rig(tmp_path / "m", seed=7) as rig:
         rig.memory.forget(user=USER, session="1")
         assert leaked(secrets, rig.folder) == 0
+
+
+def test_two_clean_up_at_once(tmp_path):
+    """What one has removed the other does not miss."""
+    with filled(tmp_path / "m"):
+        pass
+    with without_model(tmp_path / "m") as memory:
+        with ThreadPoolExecutor(4) as pool:
+            receipts = list(pool.map(lambda seq: memory.forget(user=USER, seqs=[seq]), range(1, 9)))
+        assert all(receipt.purged is not False for receipt in receipts)
+        assert not held(tmp_path / "m")

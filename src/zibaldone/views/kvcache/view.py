@@ -129,7 +129,7 @@ class KVView(KVStore):
         patient: bool = False,  # noqa: ARG002
     ) -> tuple[Counted, ...]:
         """Encode blocks that forgetting left without keys, and clean up."""
-        self.clean(database, generation.user)  # before anything is written in these places again
+        self.clean(database, generation.user)
         if generation.fingerprint != self.fingerprint:
             return ()
         if generation.user in self._damaged:

@@ -138,6 +138,12 @@ def all_blocks(connection: Connection, generation: Generation) -> list[KVBlock]:
     return _blocks(connection, generation, order=(_b.block,))
 
 
+def written(connection: Connection, generation: Generation) -> list[tuple[int, int]]:
+    """(number, checksum) of blocks that have keys."""
+    query = select(_b.block, _b.crc).where(of(kv_blocks, generation), _b.crc.is_not(None))
+    return [(row.block, row.crc) for row in connection.execute(query)]
+
+
 def fetch(connection: Connection, generation: Generation, numbers: Sequence[int]) -> dict[int, KVBlock]:
     """Existing blocks, by number."""
     blocks: dict[int, KVBlock] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +42,7 @@ class KVStore:
 
     def path(self, generation: Generation, block: KVBlock) -> Path:
         """File of a block's keys and values."""
-        return self._objects.path(_name(generation, block))
+        return self._objects.path(_name(generation, block.number, block.crc))
 
     def write(self, generation: Generation, block: KVBlock, payload: bytes) -> KVBlock:
         """Write a block's payload to a file that no row names yet; returns the block with its checksum.
@@ -49,7 +50,7 @@ class KVStore:
         Raises StorageFull and StorageUnusable.
         """
         written = replace(block, crc=zlib.crc32(payload))
-        self._objects.put(_name(generation, written), payload)
+        self._objects.put(_name(generation, block.number, written.crc), payload)
         return written
 
     def read(self, generation: Generation, block: KVBlock) -> bytes:
@@ -59,7 +60,7 @@ class KVStore:
         knows, or check_integrity does.
         """
         try:
-            data = self._objects.get(_name(generation, block))
+            data = self._objects.get(_name(generation, block.number, block.crc))
         except KeyError as error:
             raise BlockMissing(f"KV block {block.number} is not there any more") from error
         if zlib.crc32(data) != block.crc:
@@ -95,11 +96,13 @@ class KVStore:
             if not self._unnamed(connection, user):
                 return
         folder = self._folder(user)
-        with database.write(user) as connection:  # nobody is writing blocks meanwhile
-            for path in self._unnamed(connection, user):
+        with database.write(user) as connection:  # nobody is writing blocks, or cleaning, meanwhile
+            if not (unnamed := self._unnamed(connection, user)):
+                return
+            for path in unnamed:
                 _remove(path)
             sync_folder(folder)
-            if not any(folder.iterdir()):
+            with suppress(OSError):  # of one that is not empty
                 folder.rmdir()
 
     def clean_all(self, database: Database) -> None:
@@ -142,16 +145,17 @@ class KVStore:
         return [path.relative_to(self.root.parent).as_posix() for path in self._unnamed(connection, user)]
 
     def _unnamed(self, connection: Connection, user: str) -> list[Path]:
-        folder = self._folder(user)
-        if not folder.is_dir():
+        try:
+            there = set(self._folder(user).iterdir())
+        except FileNotFoundError:
             return []
         generations = [pool.generation for pool in manifest.pools(connection, user)]
         named = {
-            self.path(generation, block)
+            self._objects.path(_name(generation, number, crc))
             for generation in generations
-            for block in manifest.all_blocks(connection, generation)
+            for number, crc in manifest.written(connection, generation)
         }
-        return sorted(set(folder.iterdir()) - named)
+        return sorted(there - named)
 
     def _folder(self, user: str) -> Path:
         return self.root / owner_of(user)
@@ -191,9 +195,9 @@ class KVStore:
         return old, new
 
 
-def _name(generation: Generation, block: KVBlock) -> str:
+def _name(generation: Generation, number: int, crc: int | None) -> str:
     """Name of what is written once: other bytes of the same block have another name."""
-    return f"{owner_of(generation.user)}/{generation.number}-{block.number}-{block.crc or 0:08x}"
+    return f"{owner_of(generation.user)}/{generation.number}-{number}-{crc or 0:08x}"
 
 
 def _remove(path: Path) -> None:
