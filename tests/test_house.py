@@ -316,10 +316,10 @@ CEILINGS = {
     ".": 264,
     "adapters": 1_494,
     "api": 3_774,
-    "cli": 3_520,
+    "cli": 3_526,
     "core": 911,
     "engine": 3_494,
-    "importers": 3_085,
+    "importers": 3_094,
     "log": 2_348,
     "models": 2_354,
     "recall": 1_692,
@@ -331,12 +331,12 @@ CEILINGS = {
     "views": 1_803,
     "views/chunks": 2_791,
     "views/hierarchy": 2_877,
-    "views/kvcache": 3_612,
+    "views/kvcache": 3_622,
     "views/messages": 212,
     "views/notes": 1_914,
     "views/topics": 4_583,
 }
-TESTS_CEILING = 41_214
+TESTS_CEILING = 41_240
 
 
 def lines_in(path: Path) -> int:
