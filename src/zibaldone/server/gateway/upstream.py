@@ -60,7 +60,7 @@ class UpstreamClient:
             raise InvalidInput(f"the upstream {shown(address)} is no address ({error})") from error
         if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
             raise InvalidInput(
-                f"the upstream {shown(address)} must be an address such as http://localhost:8000/v1,"
+                f"the upstream at {shown(url.host or url.path)} must be an address such as http://localhost:8000/v1,"
                 " without name, password or query: put its key into an environment variable, and name that"
                 " with --upstream-key-env"
             )
