@@ -53,7 +53,7 @@ from zibaldone.views.base import View
 
 # How long a user is quiet before the background reads what they said, or has talked: until then a recall
 # reads it, and a step that takes in ten turns costs as much as a step for one.
-GATHER_S = 5.0
+GATHER_S = 2.0
 _logger = logging.getLogger(__name__)
 V = TypeVar("V", bound=View)
 
